@@ -1,0 +1,127 @@
+# Every task of the repository. `make` alone lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CACHE  := .cache
+JAVA_LIB := $(CACHE)/java/lib
+
+# Directories the checks look at; those that do not exist yet are left out.
+CODE   := $(wildcard src tests bench examples)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL  := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---------------------------------------------------------------- set-up
+
+.PHONY: setup
+setup: $(VENV)/.installed $(VENV)/.editable ## Create .venv with pinned packages and Headrace in it (quick the second time)
+
+# An existing environment is adopted: pip only changes what differs from the pins.
+$(VENV)/.installed: requirements/dev.txt
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headrace needs Python 3.11 or newer; set PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# The build backend is pinned in dev.txt, hence no build isolation.
+$(VENV)/.editable: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: requirements
+requirements: setup ## Renew the pinned requirements from requirements/*.in
+	cd requirements && for name in core dev; do \
+	  ../$(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+	    --output-file $$name.txt $$name.in; \
+	done
+
+# ---------------------------------------------------------------- checks
+
+.PHONY: check
+check: setup ## Format, lint, types and layers, without changing anything
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy $(CODE)
+	$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
+
+.PHONY: format
+format: setup ## Format the code and mend what the linter can mend
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix-only $(CODE)
+
+# ---------------------------------------------------------------- tests
+
+.PHONY: test
+test: setup ## Unit tests and quick tests with real Python clients
+	$(BIN)/python -m pytest -n 2 -m "not interop"
+
+.PHONY: interop
+interop: setup packages java ## Tests with Apache Kafka, its tools, kcat and the Java clients
+	$(BIN)/python -m pytest -m interop tests
+
+# Debian packages of the interop tests, only where something is missing and we may install it.
+.PHONY: packages
+packages: ## Install kcat, a JDK and Maven where they are missing (Debian, as root or with sudo)
+	@missing=""; \
+	command -v kcat  >/dev/null || missing="$$missing kcat"; \
+	command -v javac >/dev/null || missing="$$missing default-jdk-headless"; \
+	command -v mvn   >/dev/null || missing="$$missing maven"; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then \
+	  echo "Please install:$$missing"; exit 0; \
+	fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=""; \
+	elif sudo -n true 2>/dev/null; then as_root="sudo"; \
+	else echo "Please install:$$missing (apt-get needs root)"; exit 0; fi; \
+	$$as_root apt-get update -qq && \
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
+
+.PHONY: java
+java: $(CACHE)/java/.resolved ## Fetch Apache Kafka and its tools through Maven
+
+$(CACHE)/java/.resolved: tests/java/pom.xml
+	rm -rf $(JAVA_LIB)
+	mvn -B -ntp -q -f tests/java/pom.xml dependency:copy-dependencies \
+	  -DincludeScope=runtime -DoutputDirectory=$(abspath $(JAVA_LIB))
+	@touch $@
+
+.PHONY: sim
+sim: setup ## Simulated clusters under seeded faults
+	$(BIN)/python -m headrace.testing.simulation
+
+.PHONY: faults
+faults: setup ## Real processes: kill -9, full disks, bad bytes
+	$(BIN)/python -m pytest tests/faults
+
+# ---------------------------------------------------------------- to see it work
+
+.PHONY: demo
+demo: setup ## A node, a producer and a consumer, live; ends by itself
+	$(BIN)/python examples/demo.py
+
+.PHONY: up
+up: setup ## A node on 9092 until Ctrl-C
+	$(BIN)/python -m headrace.cli.main up
+
+.PHONY: bench
+bench: setup java ## Headrace and Apache Kafka side by side in one run
+	$(BIN)/python bench/run.py
+
+# ---------------------------------------------------------------- packages
+
+.PHONY: build
+build: setup ## Wheel and source archive in dist/
+	$(BIN)/python -m build --no-isolation
+
+.PHONY: clean
+clean: ## Remove what the other targets made, except .venv and the Java cache
+	rm -rf build dist .hypothesis $(CACHE)/mypy $(CACHE)/pytest $(CACHE)/import-linter .ruff_cache
+	find src tests $(wildcard bench examples) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,52 @@
+"""What a handler knows about the request besides its fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.broker.authorization import (
+    CLUSTER_NAME,
+    RESOURCE_OPERATIONS,
+    Authorizer,
+    Operation,
+    Principal,
+    ResourceType,
+)
+
+
+@dataclass(slots=True)
+class ConnectionInfo:
+    """One client's connection: who it is, and which of our addresses it reached."""
+
+    principal: Principal
+    authorizer: Authorizer
+    listener: str
+    client_host: str
+    client_port: int
+    #: The address and port of ours that accepted the connection.
+    local_host: str
+    local_port: int
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request of a connection."""
+
+    connection: ConnectionInfo
+    api_version: int
+    client_id: str
+
+    def allows(self, operation: Operation, resource: ResourceType, name: str) -> bool:
+        """Whether the sender may do `operation` on the named resource."""
+        connection = self.connection
+        return connection.authorizer.allows(
+            connection.principal, connection.client_host, operation, resource, name
+        )
+
+    def authorized_operations(self, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
+        """The bit field of allowed operations that describe requests return (KIP-430)."""
+        bits = 0
+        for operation in RESOURCE_OPERATIONS[resource]:
+            if self.allows(operation, resource, name):
+                bits |= 1 << operation
+        return bits

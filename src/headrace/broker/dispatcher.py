@@ -1,0 +1,186 @@
+"""From the bytes of one request to the bytes of its response.
+
+No socket here: a connection hands in a frame and gets back the chunks to send, or a promise of
+them. Whatever is wrong with a frame costs its sender the connection and nobody else anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.base.clock import Clock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.api_table import Api, ApiTable, Scope
+from headrace.broker.authorization import CLUSTER_NAME
+from headrace.broker.context import ConnectionInfo, RequestContext
+from headrace.broker.error_replies import error_response
+from headrace.broker.metrics import ApiMetrics, BrokerMetrics
+from headrace.broker.parked import Close, Parked, Reply
+from headrace.protocol import compiler, wire
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.errors import ProtocolError
+from headrace.protocol.headers import response_header_version
+from headrace.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from headrace.protocol.schema import Response
+
+logger = logging.getLogger(__name__)
+
+Chunks = list[compiler.Buffer]
+_HEADER_START = struct.Struct(">hhih")
+_RESPONSE_START = struct.Struct(">ii")
+_FLEXIBLE_RESPONSE_START = struct.Struct(">iib")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """All that is needed to serve one version of one API."""
+
+    api: Api
+    version: int
+    read: compiler.Reader
+    write: compiler.Writer
+    has_flexible_request_header: bool
+    has_flexible_response_header: bool
+    metrics: ApiMetrics
+
+
+class Dispatcher:
+    """Serves frames through the API table."""
+
+    def __init__(self, table: ApiTable, metrics: BrokerMetrics, clock: Clock) -> None:
+        self._table = table
+        self._metrics = metrics
+        self._clock = clock
+        self._routes: dict[tuple[int, int], Route] = {}
+
+    def serve(
+        self,
+        connection: ConnectionInfo,
+        frame: memoryview,
+        send: Callable[[Chunks | Close | None], None],
+    ) -> Parked | None:
+        """Handle one frame; `send` gets the response, now or later, or None if there is none.
+
+        Returns what is parked, so that the connection can abandon it when it closes.
+        """
+        started_ms = self._clock.mono_ms()
+        try:
+            key, version, correlation_id, length = _HEADER_START.unpack_from(frame)
+            position = 10
+            client_id = ""
+            if length > 0:
+                position += length
+                client_id = str(frame[10:position], "utf-8")
+            route = self._routes.get((key, version)) or self._route(key, version)
+            if route.has_flexible_request_header:
+                position = _skip_tags(frame, position)
+            request, end = route.read(frame, position)
+        except UnsupportedApiVersions:
+            send(self._answer_unsupported_api_versions(correlation_id))
+            return None
+        except (ProtocolError, struct.error, IndexError, UnicodeDecodeError) as error:
+            self._metrics.malformed += 1
+            send(Close(f"malformed request: {error}"))
+            return None
+        context = RequestContext(connection, version, client_id)
+        reply = self._handle(route, context, request)
+
+        def finish(reply: Reply) -> None:
+            route.metrics.record(self._clock.mono_ms() - started_ms)
+            if isinstance(reply, Response):
+                send(_encode(route, correlation_id, reply))
+            else:
+                send(reply)
+
+        if isinstance(reply, Parked):
+            reply.when_done(finish)
+            return reply
+        finish(reply)
+        return None
+
+    def _handle(self, route: Route, context: RequestContext, request: Any) -> Reply | Parked:
+        access = route.api.access
+        try:
+            if access.scope is Scope.CLUSTER:
+                assert access.operation is not None and access.resource is not None  # noqa: S101
+                if not context.allows(access.operation, access.resource, CLUSTER_NAME):
+                    raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+            return route.api.handler(context, request)
+        except KafkaError as error:
+            return error_response(route.api, request, error)
+        except Exception:  # the edge of one request: log it, answer, and serve the others
+            logger.exception("%s failed", route.api.key.name)
+            return error_response(
+                route.api, request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            )
+
+    def _route(self, key: int, version: int) -> Route:
+        api = self._table.get(key)
+        if api is None:
+            raise ProtocolError(f"API {key} is not served")
+        if not api.version_min <= version <= api.version_max:
+            if key == ApiKey.API_VERSIONS:
+                raise UnsupportedApiVersions
+            raise ProtocolError(f"version {version} of {api.key.name} is not served")
+        route = Route(
+            api,
+            version,
+            compiler.reader(api.request, version),
+            compiler.writer(api.response, version),
+            version in api.request.flexible,
+            response_header_version(api.response, version) > 0,
+            self._metrics.api(key),
+        )
+        self._routes[key, version] = route
+        return route
+
+    def _answer_unsupported_api_versions(self, correlation_id: int) -> Chunks:
+        """A client newer than we are gets version 0 of the answer, with our versions (KIP-511)."""
+        route = self._routes.get((ApiKey.API_VERSIONS, 0)) or self._route(ApiKey.API_VERSIONS, 0)
+        reply = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+        own = route.api
+        reply.api_keys = [
+            ApiVersion(
+                api_key=ApiKey.API_VERSIONS,
+                min_version=own.listed_min,
+                max_version=own.version_max,
+            )
+        ]
+        return _encode(route, correlation_id, reply)
+
+
+class UnsupportedApiVersions(Exception):
+    """An ApiVersions request of a version that we do not know."""
+
+
+def _skip_tags(frame: memoryview, position: int) -> int:
+    """The tagged fields of a request header; none is known, and few are tolerated."""
+    count = frame[position]
+    position += 1
+    if count == 0:
+        return position
+    count, position = wire.read_uvarint(frame, position - 1)
+    if count > wire.UNKNOWN_TAGS_MAX:
+        raise ProtocolError(f"{count} tagged fields in a request header")
+    for _ in range(count):
+        _, position = wire.read_uvarint(frame, position)
+        size, position = wire.read_uvarint(frame, position)
+        position += size
+        if position > len(frame):
+            raise wire.short("a tagged field")
+    return position
+
+
+def _encode(route: Route, correlation_id: int, response: Response) -> Chunks:
+    chunks: Chunks = [b""]
+    route.write(response, chunks.append)
+    size = sum(map(len, chunks))
+    if route.has_flexible_response_header:
+        chunks[0] = _FLEXIBLE_RESPONSE_START.pack(size + 5, correlation_id, 0)
+    else:
+        chunks[0] = _RESPONSE_START.pack(size + 4, correlation_id)
+    return chunks

@@ -1,0 +1,156 @@
+"""Fetch sessions (KIP-227): a client names its partitions once and then only what changes.
+
+A session remembers for each partition where the client is and what it was last told, so that an
+incremental response carries only partitions with news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.protocol.messages.fetch import FetchRequest
+
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+NO_SESSION = 0
+_EPOCH_MAX = 2**31 - 1
+#: A session that was not used for so long may be pushed out by a new one.
+_EVICTABLE_AFTER_MS = 120_000
+
+#: A partition in a session: topic name (until version 12) or topic id, and partition index.
+SessionKey = tuple[str | bytes, int]
+
+
+class FetchPosition:
+    """Where a client stands in one partition, and what it was told last."""
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "high_watermark",
+        "index",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "topic",
+    )
+
+    def __init__(self, topic: str | bytes, index: int) -> None:
+        self.topic = topic
+        self.index = index
+        self.fetch_offset = 0
+        self.max_bytes = 0
+        self.current_leader_epoch = -1
+        self.last_fetched_epoch = -1
+        # Never told anything yet: the first response always has news.
+        self.high_watermark = -1
+        self.log_start_offset = -1
+
+
+class FetchSession:
+    """One client's session."""
+
+    __slots__ = ("epoch", "last_used_ms", "positions", "session_id", "uses_ids")
+
+    def __init__(self, session_id: int, uses_ids: bool, now_ms: float) -> None:
+        self.session_id = session_id
+        self.epoch = 1
+        self.uses_ids = uses_ids
+        self.positions: dict[SessionKey, FetchPosition] = {}
+        self.last_used_ms = now_ms
+
+    def advance(self) -> None:
+        self.epoch = 1 if self.epoch >= _EPOCH_MAX else self.epoch + 1
+
+    def move_to_end(self, keys: Iterable[SessionKey]) -> None:
+        """Partitions that got data go last, so that the next response starts with others."""
+        for key in keys:
+            self.positions[key] = self.positions.pop(key)
+
+
+class FetchSessions:
+    """The bounded cache of sessions on this node."""
+
+    def __init__(self, slots: int, new_id: Callable[[], int]) -> None:
+        self._slots = slots
+        self._new_id = new_id
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def partition_count(self) -> int:
+        return sum(len(session.positions) for session in self._sessions.values())
+
+    def open(
+        self, request: FetchRequest, uses_ids: bool, now_ms: float
+    ) -> tuple[FetchSession | None, list[FetchPosition]]:
+        """Find or create what the request speaks of.
+
+        Returns the session, if there is one after this request, and the partitions to read.
+        """
+        if request.session_epoch == FINAL_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            return None, list(_positions(request, uses_ids, {}).values())
+        if request.session_epoch == INITIAL_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            positions = _positions(request, uses_ids, {})
+            session = self._create(uses_ids, now_ms) if positions else None
+            if session is not None:
+                session.positions = positions
+            return session, list(positions.values())
+        session = self._resume(request, uses_ids, now_ms)
+        for forgotten in request.forgotten_topics_data:
+            topic = forgotten.topic_id if uses_ids else forgotten.topic
+            for index in forgotten.partitions:
+                session.positions.pop((topic, index), None)
+        _positions(request, uses_ids, session.positions)
+        return session, list(session.positions.values())
+
+    def _resume(self, request: FetchRequest, uses_ids: bool, now_ms: float) -> FetchSession:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.uses_ids != uses_ids:
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.advance()
+        session.last_used_ms = now_ms
+        # Kept in order of use, so that the oldest is the first.
+        self._sessions[session.session_id] = self._sessions.pop(session.session_id)
+        return session
+
+    def _create(self, uses_ids: bool, now_ms: float) -> FetchSession | None:
+        """A new session, or None where the cache is full of sessions in use."""
+        if len(self._sessions) >= self._slots:
+            oldest = next(iter(self._sessions.values()))
+            if now_ms - oldest.last_used_ms < _EVICTABLE_AFTER_MS:
+                return None
+            del self._sessions[oldest.session_id]
+        session_id = self._new_id()
+        while session_id in self._sessions or session_id == NO_SESSION:
+            session_id = self._new_id()
+        session = FetchSession(session_id, uses_ids, now_ms)
+        self._sessions[session_id] = session
+        return session
+
+
+def _positions(
+    request: FetchRequest, uses_ids: bool, positions: dict[SessionKey, FetchPosition]
+) -> dict[SessionKey, FetchPosition]:
+    """Bring `positions` up to date with the partitions that the request names."""
+    for topic in request.topics:
+        name: str | bytes = topic.topic_id if uses_ids else topic.topic
+        for asked in topic.partitions:
+            key = (name, asked.partition)
+            position = positions.get(key)
+            if position is None:
+                position = positions[key] = FetchPosition(name, asked.partition)
+            position.fetch_offset = asked.fetch_offset
+            position.max_bytes = asked.partition_max_bytes
+            position.current_leader_epoch = asked.current_leader_epoch
+            position.last_fetched_epoch = asked.last_fetched_epoch
+    return positions

@@ -1,0 +1,253 @@
+"""Produce: checks each batch's header, appends it, and answers by the acks that were asked for.
+
+The common case runs straight through on the loop: header, checksum, write. A batch whose inside
+must be seen (compacted topics, another compression type, deep validation) parks the request
+while a thread looks; a flush that the topic demands parks it until the disk has it.
+"""
+
+from __future__ import annotations
+
+from headrace.base.clock import Clock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.config import BrokerConfig
+from headrace.broker.context import RequestContext
+from headrace.broker.metrics import BrokerMetrics
+from headrace.broker.parked import Close, Parked, Reply, Scheduler
+from headrace.broker.partitions import Partitions
+from headrace.broker.produced_batch import ProducedBatch
+from headrace.log.append import AppendOrigin
+from headrace.log.errors import LogDirFailure
+from headrace.protocol.messages.produce import (
+    LeaderIdAndEpoch,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from headrace.replication.partition import Partition
+
+ACKS_ALL = -1
+ACKS_NONE = 0
+_ZSTD_SINCE = 7
+_TOPIC_IDS_SINCE = 13
+
+
+class ProduceHandler:
+    """Serves API key 0."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        scheduler: Scheduler,
+        clock: Clock,
+        config: BrokerConfig,
+        metrics: BrokerMetrics,
+    ) -> None:
+        self._partitions = partitions
+        self._scheduler = scheduler
+        self._clock = clock
+        self._config = config
+        self._metrics = metrics
+
+    def __call__(
+        self, context: RequestContext, request: ProduceRequest
+    ) -> Reply | Parked:
+        if request.acks not in (ACKS_ALL, ACKS_NONE, 1):
+            raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+        batches: list[ProducedBatch] = []
+        response = ProduceResponse()
+        for topic in request.topic_data:
+            answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+            response.responses.append(answer)
+            name, partitions = self._find(context, topic)
+            for data in topic.partition_data:
+                result = PartitionProduceResponse(index=data.index)
+                answer.partition_responses.append(result)
+                try:
+                    partition = partitions.get(data.index)
+                    if partition is None:
+                        raise self._missing(context, topic, name, data.index)
+                    batches.append(self._check(context, request, data, partition, result))
+                except KafkaError as error:
+                    self._refuse(result, error, name)
+        return self._prepare(request, response, batches)
+
+    def _find(
+        self, context: RequestContext, topic: TopicProduceData
+    ) -> tuple[str, dict[int, Partition]]:
+        if context.api_version >= _TOPIC_IDS_SINCE:
+            partitions = self._partitions.identified(topic.topic_id)
+            name = next(iter(partitions.values())).topic if partitions else ""
+        else:
+            name = topic.name
+            partitions = self._partitions.named(name)
+        return name, partitions
+
+    def _missing(
+        self, context: RequestContext, topic: TopicProduceData, name: str, index: int
+    ) -> KafkaError:
+        if context.api_version >= _TOPIC_IDS_SINCE and not name:
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        return self._partitions.missing(name, index)
+
+    def _check(
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        data: PartitionProduceData,
+        partition: Partition,
+        result: PartitionProduceResponse,
+    ) -> ProducedBatch:
+        if not context.allows(Operation.WRITE, ResourceType.TOPIC, partition.topic):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        partition.require_leader(-1)
+        if request.acks == ACKS_ALL:
+            partition.require_enough_replicas(partition.log.config.min_insync_replicas)
+        batch = ProducedBatch(partition, data.records, result)
+        batch.check_header(self._clock.wall_ms())
+        if batch.header.codec == 4 and context.api_version < _ZSTD_SINCE:
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+                "Produce requests below version 7 may not contain zstd.",
+            )
+        return batch
+
+    def _prepare(
+        self, request: ProduceRequest, response: ProduceResponse, batches: list[ProducedBatch]
+    ) -> Reply | Parked:
+        """Look into those batches that must be looked into, off the loop, then append."""
+        deep = self._config.deep_validation
+        slow = [batch for batch in batches if batch.needs_preparation(deep)]
+        if not slow:
+            return self._append(request, response, batches)
+        parked = Parked()
+
+        def appended(_: object) -> None:
+            reply = self._append(request, response, batches)
+            if isinstance(reply, Parked):
+                reply.when_done(parked.complete)
+            else:
+                parked.complete(reply)
+
+        def prepare() -> None:
+            for batch in slow:
+                batch.prepare()
+
+        self._scheduler.run_in_thread(prepare, appended)
+        return parked
+
+    def _append(
+        self, request: ProduceRequest, response: ProduceResponse, batches: list[ProducedBatch]
+    ) -> Reply | Parked:
+        now_ms = self._clock.wall_ms()
+        unflushed: list[Partition] = []
+        waiting: list[ProducedBatch] = []
+        for batch in batches:
+            partition, result = batch.partition, batch.result
+            try:
+                if batch.failure is not None:
+                    raise batch.failure
+                done = partition.append(batch.records, batch.header, now_ms, AppendOrigin.CLIENT)
+            except KafkaError as error:
+                self._refuse(result, error, partition.topic)
+                continue
+            except LogDirFailure as error:
+                storage = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+                self._refuse(result, storage, partition.topic)
+                continue
+            result.base_offset = done.base_offset
+            result.log_append_time_ms = done.append_time_ms
+            result.log_start_offset = partition.log.log_start_offset
+            topic = self._metrics.topic(partition.topic)
+            topic.produces += 1
+            if not done.duplicate:
+                topic.bytes_in += len(batch.records)
+                topic.messages_in += batch.header.record_count
+                if done.flush_needed:
+                    unflushed.append(partition)
+            if request.acks == ACKS_ALL and partition.high_watermark <= done.last_offset:
+                batch.last_offset = done.last_offset
+                waiting.append(batch)
+        if unflushed:
+            return self._flush(request, response, unflushed)
+        if waiting:
+            return self._await_replication(request, response, waiting)
+        return self._answer(request, response)
+
+    def _flush(
+        self, request: ProduceRequest, response: ProduceResponse, unflushed: list[Partition]
+    ) -> Parked:
+        """`flush.messages` is reached: no answer before the disk has the records."""
+        parked = Parked()
+
+        def flush() -> None:
+            for partition in unflushed:
+                partition.log.flush()
+
+        def flushed(outcome: object) -> None:
+            if isinstance(outcome, BaseException):
+                error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(outcome))
+                for topic in response.responses:
+                    for result in topic.partition_responses:
+                        self._refuse(result, error, topic.name)
+            parked.complete(self._answer(request, response))
+
+        self._scheduler.run_in_thread(flush, flushed)
+        return parked
+
+    def _await_replication(
+        self, request: ProduceRequest, response: ProduceResponse, waiting: list[ProducedBatch]
+    ) -> Parked:
+        """acks=all: answer when the slowest in-sync replica has every batch, or time is up."""
+        parked = Parked()
+        open_batches = dict(enumerate(waiting))
+
+        def replicated(number: int) -> None:
+            open_batches.pop(number, None)
+            if not open_batches:
+                timer.cancel()
+                parked.complete(self._answer(request, response))
+
+        def timed_out() -> None:
+            for batch in open_batches.values():
+                self._refuse(
+                    batch.result, KafkaError(ErrorCode.REQUEST_TIMED_OUT), batch.partition.topic
+                )
+            parked.complete(self._answer(request, response))
+
+        timer = self._scheduler.call_later(request.timeout_ms, timed_out)
+        for number, batch in enumerate(waiting):
+            batch.partition.replication_waiters.append(
+                (batch.last_offset + 1, lambda number=number: replicated(number))  # type: ignore[misc]
+            )
+        return parked
+
+    def _refuse(self, result: PartitionProduceResponse, error: KafkaError, topic: str) -> None:
+        result.error_code = int(error.code)
+        result.error_message = error.message or None
+        result.base_offset = -1
+        result.log_append_time_ms = -1
+        result.log_start_offset = -1
+        if topic:
+            self._metrics.topic(topic).failed_produces += 1
+        if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            partition = self._partitions.get(topic, result.index)
+            if partition is not None:
+                result.current_leader = LeaderIdAndEpoch(
+                    leader_id=partition.leadership.leader,
+                    leader_epoch=partition.leadership.leader_epoch,
+                )
+
+    def _answer(self, request: ProduceRequest, response: ProduceResponse) -> Reply:
+        if request.acks != ACKS_NONE:
+            return response
+        # Nobody reads an answer to acks=0; a closed connection makes the client look again.
+        for topic in response.responses:
+            for result in topic.partition_responses:
+                if result.error_code:
+                    name = ErrorCode(result.error_code).name
+                    return Close(f"produce with acks=0 failed: {name}")
+        return None

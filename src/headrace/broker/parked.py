@@ -1,0 +1,88 @@
+"""Replies that come later: a long poll that waits for data, a command that waits for a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from headrace.protocol.schema import Response
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Instead of a response: end the connection, and say why in the log."""
+
+    reason: str
+
+
+#: What a handler finally has for the client; None means that nothing is sent (acks=0).
+Reply = Response | Close | None
+
+
+class Parked:
+    """Stands in for a response until somebody completes it; later completions do nothing."""
+
+    __slots__ = ("_abandoned", "_callback", "_done", "_reply")
+
+    def __init__(self) -> None:
+        self._reply: Reply = None
+        self._callback: Callable[[Reply], None] | None = None
+        self._abandoned: Callable[[], None] | None = None
+        self._done = False
+
+    @property
+    def is_done(self) -> bool:
+        return self._done
+
+    def complete(self, reply: Reply) -> None:
+        if self._done:
+            return
+        self._done = True
+        self._reply = reply
+        if self._callback is not None:
+            self._callback(reply)
+
+    def when_done(self, callback: Callable[[Reply], None]) -> None:
+        if self._done:
+            callback(self._reply)
+        else:
+            self._callback = callback
+
+    def when_abandoned(self, callback: Callable[[], None]) -> None:
+        """`callback` runs if the client goes away before there is a reply."""
+        self._abandoned = callback
+
+    def abandon(self) -> None:
+        """Nobody waits any more."""
+        if not self._done:
+            self._done = True
+            if self._abandoned is not None:
+                self._abandoned()
+
+
+class TimerHandle(Protocol):
+    """A timer that has been set."""
+
+    def cancel(self) -> None: ...
+
+
+class Scheduler(Protocol):
+    """What the shell lends to the broker: later, soon, and elsewhere."""
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> TimerHandle:
+        """Run `callback` once after `delay_ms`."""
+        ...
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Run `callback` after the work at hand, so that several causes share one run."""
+        ...
+
+    def run_in_thread(
+        self, work: Callable[[], T], done: Callable[[T | BaseException], None]
+    ) -> None:
+        """Run blocking `work` off the loop, then `done` with its result or error on the loop."""
+        ...

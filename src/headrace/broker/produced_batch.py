@@ -1,0 +1,98 @@
+"""One partition's batch on its way from a Produce request into the log."""
+
+from __future__ import annotations
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.protocol.messages.produce import PartitionProduceResponse
+from headrace.protocol.schema import RecordBytes
+from headrace.records.batch import BatchHeader
+from headrace.records.codecs import Codec
+from headrace.records.deep import recompress, validate_deep
+from headrace.records.produced import check_produce
+from headrace.replication.partition import Partition
+
+_CODEC_NAMES = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+
+
+class ProducedBatch:
+    """A batch, its header once read, and what became of it."""
+
+    __slots__ = ("failure", "header", "last_offset", "partition", "records", "result")
+
+    header: BatchHeader
+
+    def __init__(
+        self, partition: Partition, records: RecordBytes | None, result: PartitionProduceResponse
+    ) -> None:
+        self.partition = partition
+        self.records = memoryview(b"" if records is None else records)
+        self.result = result
+        self.failure: KafkaError | None = None
+        self.last_offset = -1
+
+    def check_header(self, now_ms: int) -> None:
+        """Everything that Kafka checks and the header tells."""
+        header = check_produce(self.records)
+        config = self.partition.log.config
+        if header.size > config.max_message_bytes:
+            raise KafkaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"The record batch size in the append to {self.partition.topic}-"
+                f"{self.partition.index} is {header.size} bytes which exceeds the maximum"
+                f" configured value of {config.max_message_bytes}.",
+            )
+        if header.is_transactional:
+            raise KafkaError(
+                ErrorCode.INVALID_TXN_STATE, "This node does not coordinate transactions yet."
+            )
+        if not config.uses_append_time and header.max_timestamp >= 0:
+            ahead_ms = header.max_timestamp - now_ms
+            behind_ms = now_ms - header.base_timestamp
+            if (
+                ahead_ms > config.message_timestamp_after_max_ms
+                or behind_ms > config.message_timestamp_before_max_ms
+            ):
+                raise KafkaError(
+                    ErrorCode.INVALID_TIMESTAMP,
+                    f"Timestamp {header.max_timestamp} of message is out of range for"
+                    f" {self.partition.topic}-{self.partition.index}.",
+                )
+        self.records = self.records[: header.size]
+        self.header = header
+
+    def _target_codec(self) -> Codec | None:
+        """The codec to convert to, if the topic wants another one than the producer used."""
+        wanted = self.partition.log.config.compression_type
+        if wanted == "producer":
+            return None
+        codec = _CODEC_NAMES[wanted]
+        return None if codec == self.header.codec else codec
+
+    def needs_preparation(self, deep: bool) -> bool:
+        """Whether the records themselves must be seen."""
+        config = self.partition.log.config
+        return deep or config.compact or config.compression_type != "producer"
+
+    def prepare(self) -> None:
+        """The slow part: runs in a thread, leaves its failure behind instead of raising."""
+        config = self.partition.log.config
+        try:
+            validate_deep(self.records, key_required=config.compact)
+            codec = self._target_codec()
+            if codec is not None:
+                levels = {
+                    Codec.GZIP: config.compression_gzip_level,
+                    Codec.LZ4: config.compression_lz4_level,
+                    Codec.ZSTD: config.compression_zstd_level,
+                }
+                converted = recompress(self.records, codec, levels.get(codec))
+                self.records = memoryview(converted)
+                self.header = BatchHeader(converted, 0)
+        except KafkaError as error:
+            self.failure = error

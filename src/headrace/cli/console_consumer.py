@@ -1,0 +1,302 @@
+"""`headrace console-consumer`: Kafka's `kafka-console-consumer.sh`.
+
+Without a group it reads all partitions of its topics itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Iterator
+
+from headrace.base.errors import KafkaError
+from headrace.cli.connecting import (
+    add_bootstrap_server,
+    open_client,
+    parse_property_options,
+    read_command_config,
+)
+from headrace.cli.failure import CommandFailedError, UsageError, describe
+from headrace.cli.output import add_output_argument, wants_json
+from headrace.cli.record_format import RecordFormat, find_format, json_format
+from headrace.client.blocking import KafkaClient
+from headrace.client.fetched import FetchedBatch
+from headrace.client.fetching import FetchConfig, PartitionReader
+from headrace.client.leaders import TopicPartition
+from headrace.client.metadata import ask_topics
+from headrace.client.offsets import EARLIEST, LATEST, list_offsets, require_offsets
+
+_DEFAULT_FORMATTER = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
+_RESETS = {"earliest": EARLIEST, "latest": LATEST}
+#: How often to look for new partitions, and for new topics that match.
+_DISCOVERY_SECONDS = 5.0
+_POLL_MS = 500
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_bootstrap_server(parser)
+    add_output_argument(parser)
+    add = parser.add_argument
+    add("--topic", help="the topic to read")
+    add("--include", metavar="REGEX", help="read all topics whose names match")
+    add("--partition", type=int, help="read this partition only, from its end or --offset")
+    add("--offset", help="where to begin: a number, earliest or latest (with --partition)")
+    add("--from-beginning", action="store_true", help="begin with the oldest record")
+    add("--max-messages", type=int, metavar="N", help="end after so many records")
+    add("--timeout-ms", type=int, metavar="MS", help="end when no record came for so long")
+    add(
+        "--isolation-level",
+        metavar="LEVEL",
+        help="read_committed leaves out aborted transactions (default: read_uncommitted)",
+    )
+    add("--skip-message-on-error", action="store_true", help="go on after a bad record")
+    add("--group", help=argparse.SUPPRESS)
+    add("--enable-systest-events", action="store_true", help=argparse.SUPPRESS)
+    add("--formatter", default=_DEFAULT_FORMATTER, metavar="CLASS", help="how to print records")
+    add(
+        "--formatter-property",
+        "--property",
+        action="append",
+        metavar="NAME=VALUE",
+        help="print.key, print.value, print.timestamp, print.offset, print.partition,"
+        " print.headers, print.epoch, key.separator, line.separator, headers.separator,"
+        " null.literal, key.deserializer, value.deserializer, headers.deserializer",
+    )
+    add("--formatter-config", metavar="FILE", help="properties file of the formatter")
+    add("--key-deserializer", metavar="CLASS", help="Kafka's class name, for numbers and UUIDs")
+    add("--value-deserializer", metavar="CLASS", help="likewise")
+    add(
+        "--command-property",
+        "--consumer-property",
+        action="append",
+        metavar="NAME=VALUE",
+        help="a consumer setting",
+    )
+    add("--command-config", "--consumer.config", metavar="FILE", help="properties file")
+
+
+def run(args: argparse.Namespace) -> int:
+    check_arguments(args)
+    settings = read_command_config(args.command_config)
+    settings |= parse_property_options(args.command_property)
+    if args.group or settings.get("group.id"):
+        raise CommandFailedError(
+            "Consumer groups are not supported yet:"
+            " without --group, this tool reads all partitions itself."
+        )
+    formatter = json_format if wants_json(args) else find_format(args.formatter, _format(args))
+    with open_client(args, "console-consumer", settings) as client:
+        consumer = Consumer(client, args, settings, formatter)
+        try:
+            consumer.run()
+        except KafkaError as error:
+            print(describe(error), file=sys.stderr)
+            return 1
+        finally:
+            print(f"Processed a total of {consumer.count} messages", file=sys.stderr)
+    return 0
+
+
+class Consumer:
+    """One run of the tool: which partitions it reads, and what it has printed."""
+
+    def __init__(
+        self,
+        client: KafkaClient,
+        args: argparse.Namespace,
+        settings: dict[str, str],
+        formatter: RecordFormat,
+    ) -> None:
+        self._client = client
+        self._args = args
+        self._format = formatter
+        self._reset_to = _reset(args, settings)
+        level = args.isolation_level or settings.get("isolation.level", "read_uncommitted")
+        self._reader = PartitionReader(
+            client, fetch_config(settings, level.lower() == "read_committed", self._reset_to)
+        )
+        self._is_first_look = True
+        self._next_look = 0.0
+        self._is_warned = False
+        self.count = 0
+
+    def run(self) -> None:
+        limit = self._args.max_messages if self._args.max_messages is not None else -1
+        if limit == 0:
+            return
+        for batch in self._batches():
+            if self._print(batch, limit):
+                return
+
+    def _batches(self) -> Iterator[FetchedBatch]:
+        """Batches as they come, until nothing has come for --timeout-ms."""
+        timeout_ms = self._args.timeout_ms
+        waited_from = time.monotonic()
+        while True:
+            self._look_for_partitions()
+            wait_ms = (
+                _POLL_MS if timeout_ms is None or timeout_ms < 0 else min(_POLL_MS, timeout_ms)
+            )
+            if not self._reader.positions:
+                time.sleep(wait_ms / 1000)
+            for batch in self._reader.poll(wait_ms):
+                yield batch
+                if batch.records:
+                    waited_from = time.monotonic()
+            sys.stdout.buffer.flush()
+            elapsed_ms = (time.monotonic() - waited_from) * 1000
+            if timeout_ms is not None and 0 <= timeout_ms < elapsed_ms:
+                return
+
+    def _print(self, batch: FetchedBatch, limit: int) -> bool:
+        """Print a batch; True when the limit is reached."""
+        if batch.error is not None:
+            self._complain(batch, batch.error)
+        records = batch.records if limit < 0 else batch.records[: limit - self.count]
+        lines = []
+        for record in records:
+            self.count += 1
+            try:
+                lines.append(self._format(batch, record))
+            except ValueError as error:
+                self._complain(batch, error)
+        sys.stdout.buffer.write(b"".join(lines))
+        return self.count == limit
+
+    def _complain(self, batch: FetchedBatch, error: Exception) -> None:
+        topic, partition = batch.partition
+        text = describe(error) if isinstance(error, KafkaError) else str(error)
+        sentence = f"Error processing a message of {topic}-{partition}: {text}"
+        if not self._args.skip_message_on_error:
+            raise CommandFailedError(sentence)
+        print(sentence, file=sys.stderr)
+
+    # ---------------------------------------------------------------- which partitions
+
+    def _look_for_partitions(self) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + _DISCOVERY_SECONDS
+        new = [tp for tp in self._wanted() if tp not in self._reader.positions]
+        if not new:
+            return
+        # What appears while we run is read from its beginning: all of it came after we began.
+        start = self._start() if self._is_first_look else EARLIEST
+        self._is_first_look = False
+        if start >= 0:
+            self._reader.assign(dict.fromkeys(new, start))
+        else:
+            found = list_offsets(self._client, dict.fromkeys(new, start))
+            self._reader.assign(require_offsets(found))
+
+    def _wanted(self) -> list[TopicPartition]:
+        args = self._args
+        names = None if args.topic is None else [args.topic]
+        answer = self._client.retry(
+            lambda: ask_topics(self._client.any_node(), names, create=names is not None)
+        )
+        partitions = [
+            (topic.name, partition.partition_index)
+            for topic in answer.topics
+            if topic.name is not None
+            and not topic.error_code
+            and (args.topic is not None or self._is_included(topic.name, topic.is_internal))
+            for partition in topic.partitions
+        ]
+        if not partitions:
+            self._next_look = time.monotonic() + 0.2
+            self._warn_missing()
+        if args.partition is None or not partitions:
+            return partitions
+        if (args.topic, args.partition) not in partitions:
+            raise CommandFailedError(f"Topic {args.topic} has no partition {args.partition}.")
+        return [(args.topic, args.partition)]
+
+    def _is_included(self, name: str, is_internal: bool) -> bool:
+        return not is_internal and re.fullmatch(self._args.include, name) is not None
+
+    def _warn_missing(self) -> None:
+        if not self._is_warned:
+            what = self._args.topic or f"matching {self._args.include}"
+            print(f"There is no topic {what} yet, waiting for it ...", file=sys.stderr)
+            self._is_warned = True
+
+    def _start(self) -> int:
+        if self._args.partition is not None and self._args.offset is not None:
+            return parse_offset(self._args.offset)
+        return self._reset_to if self._reset_to is not None else LATEST
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    if (args.topic is None) == (args.include is None):
+        raise UsageError("Exactly one of --include/--topic is required.")
+    if args.partition is not None:
+        if args.topic is None:
+            raise UsageError("The topic is required when partition is specified.")
+        if args.from_beginning and args.offset is not None:
+            raise UsageError("Options from-beginning and offset cannot be specified together.")
+    elif args.offset is not None:
+        raise UsageError("The partition is required when offset is specified.")
+    if args.offset is not None:
+        parse_offset(args.offset)
+    if args.include is not None:
+        try:
+            re.compile(args.include)
+        except re.error as error:
+            raise UsageError(f"{args.include} is an invalid regex ({error}).") from error
+
+
+def parse_offset(text: str) -> int:
+    """`earliest`, `latest`, or the offset itself."""
+    if text.lower() in _RESETS:
+        return _RESETS[text.lower()]
+    if not text.isdecimal():
+        raise UsageError(
+            f"The provided offset value '{text}' is incorrect. Valid values are"
+            " 'earliest', 'latest', or a non-negative long."
+        )
+    return int(text)
+
+
+def _reset(args: argparse.Namespace, settings: dict[str, str]) -> int | None:
+    policy = settings.get("auto.offset.reset")
+    if policy is None:
+        return EARLIEST if args.from_beginning else LATEST
+    if args.from_beginning and policy != "earliest":
+        raise CommandFailedError(
+            f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={policy}',"
+            " please remove one option"
+        )
+    if policy not in (*_RESETS, "none"):
+        raise UsageError(f"Invalid value {policy} for auto.offset.reset.")
+    return _RESETS.get(policy)
+
+
+def fetch_config(
+    settings: dict[str, str], read_committed: bool, reset_to: int | None
+) -> FetchConfig:
+    default = FetchConfig()
+    try:
+        return FetchConfig(
+            max_wait_ms=int(settings.get("fetch.max.wait.ms", default.max_wait_ms)),
+            min_bytes=int(settings.get("fetch.min.bytes", default.min_bytes)),
+            max_bytes=int(settings.get("fetch.max.bytes", default.max_bytes)),
+            partition_max_bytes=int(
+                settings.get("max.partition.fetch.bytes", default.partition_max_bytes)
+            ),
+            read_committed=read_committed,
+            reset_to=reset_to,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _format(args: argparse.Namespace) -> dict[str, str]:
+    properties = read_command_config(args.formatter_config)
+    for name in ("key", "value"):
+        given = getattr(args, f"{name}_deserializer")
+        if given:
+            properties[f"{name}.deserializer"] = given
+    return properties | parse_property_options(args.formatter_property)

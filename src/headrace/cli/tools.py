@@ -1,0 +1,59 @@
+"""The tools of `headrace`, by theme: the one list from which help and dispatch are made."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Tool(NamedTuple):
+    """A tool: its name on the command line, what it is for, and the module that holds it."""
+
+    name: str
+    summary: str
+    module: str
+
+
+THEMES: dict[str, tuple[Tool, ...]] = {
+    "Run": (
+        Tool("up", "start a node for development, with no configuration", "up"),
+        Tool("server", "start a node from a server.properties file", "server"),
+        Tool("storage", "format data directories, and tell what is in them", "storage"),
+        Tool("doctor", "say what is wrong with a set-up, in plain sentences", "doctor"),
+    ),
+    "Topics and records": (
+        Tool("topics", "create, list, describe, alter and delete topics", "topics"),
+        Tool("console-producer", "send lines of text as records", "console_producer"),
+        Tool("console-consumer", "print the records of topics", "console_consumer"),
+        Tool("get-offsets", "print the offsets of partitions", "get_offsets"),
+        Tool("delete-records", "delete records up to an offset", "delete_records"),
+    ),
+    "Cluster": (
+        Tool("configs", "show and change settings of topics, brokers and others", "configs"),
+        Tool("cluster", "print the cluster id, list endpoints, unregister a broker", "cluster"),
+        Tool("features", "show, upgrade and downgrade feature levels", "features"),
+        Tool("metadata-quorum", "show the state of the metadata quorum", "metadata_quorum"),
+        Tool("broker-api-versions", "show which APIs each broker serves", "broker_api_versions"),
+        Tool("log-dirs", "show what each broker's data directories hold", "log_dirs"),
+    ),
+    "Look inside": (
+        Tool("dump-log", "print the contents of log segments and indexes", "dump_log"),
+        Tool("commands", "print all commands and their options", "commands"),
+    ),
+    "Measure": (
+        Tool("producer-perf-test", "measure producing", "producer_perf_test"),
+        Tool("consumer-perf-test", "measure consuming", "consumer_perf_test"),
+        Tool("e2e-latency", "measure the time from producer to consumer", "e2e_latency"),
+    ),
+}
+
+
+def find_tool(name: str) -> Tool | None:
+    """The tool of that name; Kafka's own script names (`kafka-topics.sh`) are understood."""
+    plain = name.removesuffix(".sh").removeprefix("kafka-")
+    aliases = {"server-start": "server"}
+    plain = aliases.get(plain, plain)
+    for tools in THEMES.values():
+        for tool in tools:
+            if tool.name == plain:
+                return tool
+    return None

@@ -1,0 +1,148 @@
+"""What the cleaner does next: which log, which rounds are under way, where each log is clean up to.
+
+A round runs elsewhere while its log goes on growing. Whatever else changes the segments it reads
+(truncation, deletion, a lost directory) aborts it: its result is thrown away when it comes.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from headrace.log.checkpoints import TopicPartition
+from headrace.log.cleaner.candidates import Candidate, examine, make_job
+from headrace.log.cleaner.cleaned_segment import discard_cleaned
+from headrace.log.cleaner.job import CleanJob, CleanResult
+from headrace.log.file_names import CLEANED
+from headrace.log.partition_log import PartitionLog
+from headrace.log.segment import Segment
+
+HighWatermark = Callable[[PartitionLog], int]
+
+
+class CleanerSchedule:
+    """The state of compaction on one node."""
+
+    __slots__ = ("_aborted", "_running", "dirtiest_ratio", "offsets", "uncleanable")
+
+    def __init__(self) -> None:
+        #: Everything below is clean; what `cleaner-offset-checkpoint` holds.
+        self.offsets: dict[TopicPartition, int] = {}
+        #: Logs whose data a round could not read; left alone until the node starts again.
+        self.uncleanable: dict[TopicPartition, str] = {}
+        #: Of the last look at all logs, for `max-dirty-percent`.
+        self.dirtiest_ratio = 0.0
+        self._running: dict[TopicPartition, CleanJob] = {}
+        self._aborted: set[TopicPartition] = set()
+
+    def __contains__(self, key: TopicPartition) -> bool:
+        """True while a round is under way, during which no segment may be deleted."""
+        return key in self._running
+
+    @property
+    def running(self) -> list[CleanJob]:
+        return list(self._running.values())
+
+    def next_job(
+        self,
+        logs: Iterable[PartitionLog],
+        now_ms: int,
+        high_watermark: HighWatermark,
+        map_bytes: int,
+    ) -> CleanJob | None:
+        """The dirtiest log that is worth a round; it counts as under way from now on."""
+        candidates = [self._examine(log, now_ms, high_watermark) for log in logs if self._may(log)]
+        self.dirtiest_ratio = max((c.dirty_ratio for c in candidates), default=0.0)
+        worthy = [candidate for candidate in candidates if candidate.is_worth_it]
+        if not worthy:
+            return None
+        job = make_job(max(worthy, key=_dirty_ratio), now_ms, map_bytes)
+        self._running[job.topic, job.partition] = job
+        return job
+
+    def finish(self, job: CleanJob, result: CleanResult, log: PartitionLog | None, now_ms: int) -> bool:
+        """Swap the result of a round in; False if it came too late and was thrown away.
+
+        Raises `LogDirFailure` if the disk fails half way; loading completes the swap then.
+        """
+        if not self._end(job) or log is None or not _still_fits(log, result):
+            discard_cleaned(job.directory, (cleaned.base_offset for cleaned in result.segments))
+            return False
+        for cleaned in result.segments:
+            new = Segment.open(
+                log.files, log.directory, cleaned.base_offset, now_ms, suffix=CLEANED
+            )
+            replaced = set(cleaned.replaced)
+            old = [segment for segment in log.segments if segment.base_offset in replaced]
+            log.replace_segments([new], old, now_ms)
+        self.offsets[job.topic, job.partition] = result.end_offset
+        return True
+
+    def give_up(self, job: CleanJob, reason: str, *, for_good: bool) -> None:
+        """A round that failed; `for_good` if its data is at fault and trying again is no use."""
+        if self._end(job) and for_good:
+            self.uncleanable[job.topic, job.partition] = reason
+
+    def abort(self, key: TopicPartition) -> None:
+        """Make sure that no round that is under way changes this log."""
+        if key in self._running:
+            self._aborted.add(key)
+
+    def forget(self, key: TopicPartition) -> None:
+        """The log is gone from this node."""
+        self.abort(key)
+        self.offsets.pop(key, None)
+        self.uncleanable.pop(key, None)
+
+    def truncated(self, key: TopicPartition, offset: int) -> None:
+        """The log was cut: what comes at or behind `offset` next is dirty."""
+        self.abort(key)
+        if self.offsets.get(key, 0) > offset:
+            self.offsets[key] = offset
+
+    def _may(self, log: PartitionLog) -> bool:
+        key = (log.topic, log.partition)
+        return (
+            log.config.compact
+            and log.failure is None
+            and len(log.segments) > 1
+            and key not in self._running
+            and key not in self.uncleanable
+        )
+
+    def _examine(
+        self, log: PartitionLog, now_ms: int, high_watermark: HighWatermark
+    ) -> Candidate:
+        key = (log.topic, log.partition)
+        candidate = examine(log, self.offsets.get(key), now_ms, high_watermark(log))
+        if candidate.checkpoint_invalid:
+            self.offsets[key] = candidate.first_dirty_offset
+        return candidate
+
+    def _end(self, job: CleanJob) -> bool:
+        """A round is over; True if its result may be used."""
+        key = (job.topic, job.partition)
+        if self._running.get(key) is not job:
+            return False
+        del self._running[key]
+        if key in self._aborted:
+            self._aborted.discard(key)
+            return False
+        return True
+
+
+def _still_fits(log: PartitionLog, result: CleanResult) -> bool:
+    """True if every segment that was read is still there, and every file that was written."""
+    bases = set(log.segments.base_offsets[:-1])
+    for cleaned in result.segments:
+        if not bases.issuperset(cleaned.replaced):
+            return False
+        segment = Segment(log.files, log.directory, cleaned.base_offset, suffix=CLEANED)
+        with suppress(OSError):
+            if os.stat(segment.file.path).st_size == cleaned.size:
+                continue
+        return False
+    return True
+
+
+def _dirty_ratio(candidate: Candidate) -> float:
+    return candidate.dirty_ratio

@@ -1,0 +1,50 @@
+"""Read the batches of a segment's log file in large pieces, each checked by its CRC."""
+
+import os
+from collections.abc import Iterator
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.records.batch import HEADER_SIZE, BatchHeader, check_batch, iter_headers, read_header
+
+CHUNK_SIZE = 4 * 1024 * 1024
+
+Headers = list[tuple[int, BatchHeader]]
+
+
+def read_chunks(
+    path: str, start: int, end: int, chunk_size: int = CHUNK_SIZE
+) -> Iterator[tuple[bytes, Headers]]:
+    """Yield pieces of the file from `start` to `end`, with the batches that lie whole in them.
+
+    A batch whose CRC does not match, or that is no batch, raises: compaction must not give bad
+    bytes a second life, nor pass over them.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        position = start
+        wanted = chunk_size
+        while position < end:
+            chunk = os.pread(fd, min(wanted, end - position), position)
+            headers = list(iter_headers(chunk))
+            if not headers:
+                wanted = _next_size(path, chunk, position, end)
+                continue
+            for at, header in headers:
+                check_batch(chunk, at, header)
+            yield chunk, headers
+            at, header = headers[-1]
+            position += at + header.size
+            wanted = chunk_size
+    finally:
+        os.close(fd)
+
+
+def _next_size(path: str, chunk: bytes, position: int, end: int) -> int:
+    """The size of a batch that is larger than the piece that was read."""
+    if len(chunk) >= HEADER_SIZE:
+        size = read_header(chunk).size
+        if len(chunk) < size <= end - position:
+            return size
+    raise KafkaError(
+        ErrorCode.CORRUPT_MESSAGE, f"{path} has no whole batch between byte {position} and {end}."
+    )

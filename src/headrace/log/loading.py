@@ -1,0 +1,148 @@
+"""Open a partition's directory: create it, or load what a clean stop or a crash left there."""
+
+import os
+
+from headrace.base.uuids import ZERO_UUID
+from headrace.log.config import LogConfig
+from headrace.log.index_repair import indexes_are_sound, repair_indexes
+from headrace.log.interrupted_swaps import log_offsets, tidy_directory
+from headrace.log.log_state import LogState
+from headrace.log.open_files import OpenFiles
+from headrace.log.partition_log import PartitionLog
+from headrace.log.partition_metadata import read_topic_id, write_topic_id
+from headrace.log.producer_rebuild import rebuild_producers
+from headrace.log.recovery import recover_directory
+from headrace.log.scan import scan_headers
+from headrace.log.segment import Segment
+
+PRODUCER_EXPIRATION_MS = 86_400_000
+
+
+def create_log(
+    directory: str,
+    topic: str,
+    partition: int,
+    *,
+    topic_id: bytes,
+    config: LogConfig,
+    files: OpenFiles,
+    now_ms: int,
+    start_offset: int = 0,
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+) -> PartitionLog:
+    """A new, empty log; the directory must not exist yet. Raises OSError."""
+    os.mkdir(directory)
+    if topic_id != ZERO_UUID:
+        write_topic_id(directory, topic_id)
+    log = PartitionLog(
+        directory,
+        topic,
+        partition,
+        topic_id=topic_id,
+        config=config,
+        files=files,
+        producer_expiration_ms=producer_expiration_ms,
+    )
+    log.log_start_offset = log.log_end_offset = log.recovery_point = start_offset
+    _begin(log, start_offset, now_ms)
+    log.last_flush_ms = now_ms
+    return log
+
+
+def load_log(
+    directory: str,
+    topic: str,
+    partition: int,
+    *,
+    config: LogConfig,
+    files: OpenFiles,
+    now_ms: int,
+    clean: bool,
+    recovery_point: int,
+    log_start_offset: int,
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS,
+) -> PartitionLog:
+    """Load a directory; after an unclean stop, recover it first from `recovery_point` on.
+
+    `recovery_point` and `log_start_offset` are those of the checkpoints, 0 if they have none. A
+    caller that ran `recover_directory` elsewhere passes `clean=True` and its own recovery point
+    afterwards (`log.recovery_point`), since recovery syncs nothing. Raises OSError.
+    """
+    if not clean:
+        recover_directory(
+            directory,
+            config,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+            now_ms=now_ms,
+            producer_expiration_ms=producer_expiration_ms,
+        )
+    tidy_directory(directory)
+    log = PartitionLog(
+        directory,
+        topic,
+        partition,
+        topic_id=read_topic_id(directory) or ZERO_UUID,
+        config=config,
+        files=files,
+        producer_expiration_ms=producer_expiration_ms,
+    )
+    _load_segments(log, now_ms, log_start_offset)
+    log.recovery_point = log.log_end_offset
+    if not clean:
+        log.recovery_point = min(recovery_point, log.log_end_offset)
+    log.last_flush_ms = now_ms
+    _load_epochs(log)
+    _load_producers(log, now_ms, clean)
+    return log
+
+
+def _load_segments(log: LogState, now_ms: int, log_start_offset: int) -> None:
+    for base_offset in log_offsets(log.directory):
+        log.segments.add(Segment.open(log.files, log.directory, base_offset, now_ms))
+    for segment in log.segments:
+        if not indexes_are_sound(segment):
+            interval = log.config.index_interval_bytes
+            repair_indexes(log.directory, log.segments, segment, interval)
+    if len(log.segments):
+        log.active = log.segments.active
+        log.log_end_offset = log.active.next_offset()
+        log.log_start_offset = max(log_start_offset, log.segments[0].base_offset)
+        if log.log_end_offset >= log_start_offset:
+            return
+        # Files were taken away behind our back: what is left ends before the log begins.
+        for segment in log.segments:
+            log.segments.remove(segment)
+            segment.delete_files()
+        log.leader_epochs.store()
+        log.producers.reset(log_start_offset)
+    log.log_start_offset = log.log_end_offset = log_start_offset
+    _begin(log, log_start_offset, now_ms)
+
+
+def _begin(log: LogState, offset: int, now_ms: int) -> None:
+    """Give a log that has no segment its first one."""
+    log.active = Segment.create(log.files, log.directory, offset, now_ms)
+    log.segments.add(log.active)
+    log.producers.end_offset = offset
+
+
+def _load_epochs(log: LogState) -> None:
+    epochs = log.leader_epochs
+    if not epochs.load() and log.size_bytes:
+        for segment in log.segments:
+            for _, header in scan_headers(segment.fd(), 0, segment.size, 65536):
+                epochs.note(header.leader_epoch, header.base_offset)
+        epochs.store()
+    epochs.truncate_from_end(log.log_end_offset)
+    epochs.truncate_from_start(log.log_start_offset)
+
+
+def _load_producers(log: LogState, now_ms: int, clean: bool) -> None:
+    producers = log.producers
+    producers.remove_stray_snapshots(log.segments.base_offsets)
+    if clean and not producers.snapshots:
+        # A clean stop leaves a snapshot unless nothing ever had a producer id: no need to look.
+        producers.end_offset = log.log_end_offset
+        return
+    rebuild_producers(log, now_ms)

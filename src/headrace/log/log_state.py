@@ -1,0 +1,154 @@
+"""What one partition's log consists of, shared by the parts that append, read, flush and cut."""
+
+from zlib import crc32
+
+from headrace.base.uuids import ZERO_UUID
+from headrace.log.config import LogConfig
+from headrace.log.errors import LogDirFailure
+from headrace.log.leader_epochs import LeaderEpochs
+from headrace.log.open_files import OpenFiles
+from headrace.log.producer_state import ProducerStates
+from headrace.log.segment import Segment
+from headrace.log.segments import Segments
+
+
+class LogState:
+    """The fields of a log and the settings its hot path needs, taken apart once."""
+
+    __slots__ = (
+        "_append_time",
+        "_config",
+        "_failure",
+        "_flush_messages",
+        "_index_interval",
+        "_offset_entries_max",
+        "_segment_bytes",
+        "_segment_ms",
+        "_time_entries_max",
+        "active",
+        "directory",
+        "directory_unsynced",
+        "files",
+        "last_flush_ms",
+        "leader_epochs",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "pending_deletes",
+        "producer_expiration_ms",
+        "producers",
+        "recovery_point",
+        "segments",
+        "topic",
+        "topic_id",
+        "truncations",
+    )
+
+    active: Segment
+
+    def __init__(
+        self,
+        directory: str,
+        topic: str,
+        partition: int,
+        *,
+        topic_id: bytes = ZERO_UUID,
+        config: LogConfig,
+        files: OpenFiles,
+        producer_expiration_ms: int = 86_400_000,
+    ) -> None:
+        self.directory = directory
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = topic_id
+        self.files = files
+        self.config = config
+        self.producer_expiration_ms = producer_expiration_ms
+        self.segments = Segments()
+        self.leader_epochs = LeaderEpochs(directory)
+        self.producers = ProducerStates(directory)
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        #: Everything below is on the disk; a recovery begins here.
+        self.recovery_point = 0
+        self.last_flush_ms = 0
+        #: Names in the directory changed since its last fsync.
+        self.directory_unsynced = True
+        #: Files renamed to `.deleted`, and when they may go.
+        self.pending_deletes: list[tuple[int, str]] = []
+        #: Counts cuts at the end, so that a flush under way does not vouch for what came after.
+        self.truncations = 0
+        self._failure: LogDirFailure | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionLog({self.topic}-{self.partition},"
+            f" {self.log_start_offset}..{self.log_end_offset}, {self.directory})"
+        )
+
+    @property
+    def config(self) -> LogConfig:
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = config
+        self._append_time = config.uses_append_time
+        self._flush_messages = config.flush_messages
+        self._segment_bytes = config.segment_bytes
+        self._segment_ms = config.segment_ms_max
+        self._index_interval = config.index_interval_bytes
+        self._offset_entries_max = config.segment_index_bytes // 8
+        # The last place is kept free for the entry that a roll adds.
+        self._time_entries_max = config.segment_index_bytes // 12 - 1
+
+    @property
+    def size_bytes(self) -> int:
+        return self.segments.size_bytes()
+
+    @property
+    def failure(self) -> LogDirFailure | None:
+        """Why this log refuses all work, if it does."""
+        return self._failure
+
+    def fail(self, action: str, error: OSError) -> LogDirFailure:
+        """From now on refuse all work: what is on the disk is no longer certain."""
+        self._failure = LogDirFailure(self.directory, action, error)
+        return self._failure
+
+    def require_healthy(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def roll(self, now_ms: int, first_offset: int = 0) -> Segment:
+        """Begin a new active segment; the old one is left as Kafka leaves it.
+
+        `first_offset` is that of the next batch, which a follower may find beyond the log end.
+        """
+        self.require_healthy()
+        base_offset = max(first_offset, self.log_end_offset)
+        old = self.active
+        if old.base_offset == base_offset and old.size == 0:
+            return old
+        try:
+            old.finish()
+            segment = Segment.create(self.files, self.directory, base_offset, now_ms)
+            self.segments.add(segment)
+            self.active = segment
+            self.directory_unsynced = True
+            # With a snapshot at each segment's start, a segment can be recovered by itself.
+            self.producers.end_offset = base_offset
+            self.producers.take_snapshot()
+        except OSError as error:
+            raise self.fail("rolling a segment", error) from error
+        return segment
+
+    def _roll_is_due(self, segment: Segment, timestamp: int, now_ms: int) -> bool:
+        """True once a segment has grown for long enough, in its records' time if they have one."""
+        first = segment.first_timestamp()
+        waited = timestamp - first if first >= 0 else now_ms - segment.created_ms
+        limit = self._segment_ms
+        jitter = min(self._config.segment_jitter_ms, limit)
+        if jitter > 0:  # spreads the rolls of many partitions, the same whenever it is asked
+            limit -= crc32(segment.file.path.encode()) % jitter
+        return waited > limit

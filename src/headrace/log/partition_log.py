@@ -1,0 +1,155 @@
+"""One partition on disk: append, read, and everything that changes where it begins and ends.
+
+The directory, its files and their formats are Kafka's. A log belongs to one thread; the only
+thing that may run elsewhere is the fsync of a flush (see `flushing`). `loading` makes one.
+"""
+
+import os
+import shutil
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.log import retention, swapping, truncation
+from headrace.log.flushing import Flush
+from headrace.log.log_appends import LogAppends
+from headrace.log.log_reads import LogReads
+from headrace.log.segment import Segment
+
+
+class PartitionLog(LogAppends, LogReads):
+    """The log of one partition."""
+
+    __slots__ = ()
+
+    # Durability
+
+    def needs_flush(self, now_ms: int) -> bool:
+        """True if a flush is due in the background: by `flush.ms`, by count, or after a roll."""
+        unflushed = self.log_end_offset - self.recovery_point
+        if unflushed <= 0:
+            return False
+        return (
+            unflushed >= self._flush_messages
+            or self.recovery_point < self.active.base_offset
+            or now_ms - self.last_flush_ms >= self._config.flush_ms
+        )
+
+    def begin_flush(self, now_ms: int | None = None, *, offset: int | None = None) -> Flush:
+        """A flush of everything below `offset` (the log end): call `run`, then `finish`.
+
+        Kafka flushes only up to `active.base_offset` after a roll.
+        """
+        return Flush(self, self.log_end_offset if offset is None else offset, now_ms)
+
+    def flush(self, now_ms: int | None = None) -> None:
+        """Make everything durable, here and now."""
+        flush = self.begin_flush(now_ms)
+        flush.run()
+        flush.finish()
+
+    def close(self, clean: bool = True) -> None:
+        """Let go of all files; a clean close leaves indexes, snapshot and data on the disk.
+
+        An unclean one writes nothing, for a disk that failed.
+        """
+        try:
+            if clean and self._failure is None:
+                try:
+                    self.active.finish()
+                    self.producers.take_snapshot()
+                except OSError as error:
+                    raise self.fail("closing", error) from error
+                self.flush()
+        finally:
+            for segment in self.segments:
+                segment.close()
+
+    # Where the log begins
+
+    def delete_records_before(self, offset: int) -> None:
+        """Move the log start up to `offset`; the caller knows that it is replicated."""
+        self.require_healthy()
+        if offset > self.log_end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Cannot delete records before {offset}: the log ends at {self.log_end_offset}.",
+            )
+        try:
+            retention.advance_log_start(self, offset)
+        except OSError as error:
+            raise self.fail("moving the log start", error) from error
+
+    def retain(self, now_ms: int, high_watermark: int) -> int:
+        """Delete segments that the settings no longer keep, and files whose delay is over."""
+        self.require_healthy()
+        try:
+            return retention.retain(self, now_ms, high_watermark)
+        except OSError as error:
+            raise self.fail("deleting segments", error) from error
+
+    def delete_due_files(self, now_ms: int) -> None:
+        """Remove files of deleted segments after `file.delete.delay.ms`."""
+        try:
+            retention.delete_due_files(self, now_ms)
+        except OSError as error:
+            raise self.fail("deleting files", error) from error
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers idle for `producer.id.expiration.ms`."""
+        return self.producers.remove_expired(now_ms, self.producer_expiration_ms)
+
+    # Where the log ends
+
+    def truncate_to(self, offset: int, now_ms: int) -> bool:
+        """Drop the batch that holds `offset` and all after it; False if there is nothing."""
+        self.require_healthy()
+        try:
+            return truncation.truncate_to(self, offset, now_ms)
+        except OSError as error:
+            raise self.fail("truncating", error) from error
+
+    def truncate_fully_at(
+        self, offset: int, now_ms: int, log_start_offset: int | None = None
+    ) -> None:
+        """Drop everything and go on at `offset`."""
+        self.require_healthy()
+        try:
+            truncation.truncate_fully_at(self, offset, now_ms, log_start_offset)
+        except OSError as error:
+            raise self.fail("truncating", error) from error
+
+    # Compaction and directories
+
+    def replace_segments(self, new: list[Segment], old: list[Segment], now_ms: int) -> None:
+        """Put `.cleaned` segments in the place of those they were made from."""
+        self.require_healthy()
+        try:
+            swapping.replace_segments(self, new, old, now_ms)
+        except OSError as error:
+            raise self.fail("swapping compacted segments in", error) from error
+
+    def rename_directory(self, directory: str) -> None:
+        """Rename the partition's directory, as a deletion or a move between disks begins."""
+        try:
+            os.rename(self.directory, directory)
+        except OSError as error:
+            raise self.fail("renaming the directory", error) from error
+        self.pending_deletes = [
+            (due_ms, os.path.join(directory, os.path.basename(path)))
+            for due_ms, path in self.pending_deletes
+        ]
+        self.directory = directory
+        self.leader_epochs.path = os.path.join(directory, os.path.basename(self.leader_epochs.path))
+        self.producers.directory = directory
+        for segment in self.segments:
+            segment.move(directory)
+
+    def delete_directory(self) -> None:
+        """Remove the partition from the disk."""
+        for segment in self.segments:
+            segment.close()
+        try:
+            shutil.rmtree(self.directory)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise self.fail("deleting the directory", error) from error

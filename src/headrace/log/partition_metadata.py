@@ -1,0 +1,27 @@
+"""`partition.metadata`: which topic id a partition's directory belongs to."""
+
+import os
+
+from headrace.base.uuids import format_uuid, parse_uuid
+from headrace.log.file_names import PARTITION_METADATA
+from headrace.log.text_files import replace_text_file
+
+
+def read_topic_id(directory: str) -> bytes | None:
+    """The topic id in the file, None if there is no file; `ValueError` if it is not readable."""
+    path = os.path.join(directory, PARTITION_METADATA)
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    if fields.get("version") != "0" or "topic_id" not in fields:
+        raise ValueError(f"{path} is malformed: {text!r}")
+    return parse_uuid(fields["topic_id"].strip())
+
+
+def write_topic_id(directory: str, topic_id: bytes) -> None:
+    """Write the file before any record, so that data never lies without its topic's id."""
+    path = os.path.join(directory, PARTITION_METADATA)
+    replace_text_file(path, f"version: 0\ntopic_id: {format_uuid(topic_id)}", sync=True)

@@ -1,0 +1,127 @@
+"""Deleting old segments: by time, by size, and below the log start.
+
+Segments go from the oldest on, whole, and never with an offset at or above the high watermark.
+The active one goes only if all go; it is rolled first, so that there is always one to write to.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable
+
+from headrace.log.file_names import DELETED, SEGMENT_KINDS, SNAPSHOT, file_name
+from headrace.log.log_state import LogState
+from headrace.log.segment import Segment
+
+_Breach = Callable[[Segment, Segment | None], bool]
+
+
+def retain(log: LogState, now_ms: int, high_watermark: int) -> int:
+    """Delete what the settings no longer keep; the number of segments deleted."""
+    deleted = _delete_while(log, _below_log_start(log), now_ms, high_watermark)
+    if log.config.delete:
+        deleted += _delete_while(log, _over_size(log), now_ms, high_watermark)
+        deleted += _delete_while(log, _over_age(log, now_ms), now_ms, high_watermark)
+    delete_due_files(log, now_ms)
+    return deleted
+
+
+def _below_log_start(log: LogState) -> _Breach:
+    def breached(_: Segment, following: Segment | None) -> bool:
+        return following is not None and following.base_offset <= log.log_start_offset
+
+    return breached
+
+
+def _over_size(log: LogState) -> _Breach:
+    excess = log.size_bytes - log.config.retention_bytes if log.config.retention_bytes >= 0 else -1
+
+    def breached(segment: Segment, _: Segment | None) -> bool:
+        nonlocal excess
+        if excess < segment.size:
+            return False
+        excess -= segment.size
+        return True
+
+    return breached
+
+
+def _over_age(log: LogState, now_ms: int) -> _Breach:
+    retention_ms = log.config.retention_ms
+
+    def breached(segment: Segment, _: Segment | None) -> bool:
+        return retention_ms >= 0 and now_ms - segment.largest_timestamp() > retention_ms
+
+    return breached
+
+
+def _delete_while(log: LogState, breached: _Breach, now_ms: int, high_watermark: int) -> int:
+    segments = list(log.segments)
+    deletable: list[Segment] = []
+    for index, segment in enumerate(segments):
+        following = segments[index + 1] if index + 1 < len(segments) else None
+        if following is None and segment.size == 0:
+            break
+        end = following.base_offset if following is not None else log.log_end_offset
+        if high_watermark < end or not breached(segment, following):
+            break
+        deletable.append(segment)
+    if not deletable:
+        return 0
+    if len(deletable) == len(segments):
+        log.roll(now_ms)
+    first_kept = log.segments[len(deletable)]
+    advance_log_start(log, first_kept.base_offset)
+    delete_segments(log, deletable, now_ms)
+    return len(deletable)
+
+
+def advance_log_start(log: LogState, offset: int) -> None:
+    """Nothing below `offset` is readable any more."""
+    if offset <= log.log_start_offset:
+        return
+    log.log_start_offset = offset
+    log.leader_epochs.truncate_from_start(offset)
+    log.producers.forget_replicated(offset)
+
+
+def delete_segments(log: LogState, segments: list[Segment], now_ms: int) -> None:
+    """Take segments out of the log; their files go after `file.delete.delay.ms`."""
+    due_ms = now_ms + log.config.file_delete_delay_ms
+    for segment in segments:
+        log.segments.remove(segment)
+        retire_segment(log, segment, due_ms)
+        retire_snapshot(log, segment.base_offset, due_ms)
+    log.directory_unsynced = True
+
+
+def retire_segment(log: LogState, segment: Segment, due_ms: int) -> None:
+    """Rename a segment's files out of the way."""
+    segment.close()
+    segment.rename(segment.suffix + DELETED)
+    log.pending_deletes += [(due_ms, segment.path(kind)) for kind in SEGMENT_KINDS]
+
+
+def retire_snapshot(log: LogState, offset: int, due_ms: int) -> None:
+    """Do the same with the producer snapshot of a segment that is gone."""
+    producers = log.producers
+    if offset not in producers.snapshots:
+        return
+    producers.snapshots.remove(offset)
+    producers.unsynced_snapshots.discard(offset)
+    path = os.path.join(log.directory, file_name(offset, SNAPSHOT, DELETED))
+    os.rename(producers.snapshot_path(offset), path)
+    log.pending_deletes.append((due_ms, path))
+
+
+def delete_due_files(log: LogState, now_ms: int) -> None:
+    """Remove files whose delay is over."""
+    if not log.pending_deletes:
+        return
+    waiting = []
+    for due_ms, path in log.pending_deletes:
+        if due_ms > now_ms:
+            waiting.append((due_ms, path))
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    log.pending_deletes = waiting

@@ -1,0 +1,44 @@
+"""Small text files that are only ever replaced as a whole."""
+
+import os
+
+
+def replace_text_file(path: str, text: str, *, sync: bool) -> None:
+    """Write beside and rename over `path`: a reader sees the old text or the new one.
+
+    With `sync`, text and name are on the disk when this returns.
+    """
+    temporary = path + ".tmp"
+    data = text.encode("utf-8")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        if os.write(fd, data) != len(data):
+            raise OSError(28, f"short write to {temporary}")
+        if sync:
+            os.fdatasync(fd)
+    finally:
+        os.close(fd)
+    os.replace(temporary, path)
+    if sync:
+        sync_directory(os.path.dirname(path))
+
+
+def sync_directory(path: str) -> None:
+    """Make created, renamed and removed names in a directory durable."""
+    fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_file(path: str) -> None:
+    """Make a file's bytes durable; one that is gone by now needs nothing."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fdatasync(fd)
+    finally:
+        os.close(fd)

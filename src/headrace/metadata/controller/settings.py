@@ -1,0 +1,57 @@
+"""What the controller needs to know besides the image, injected by whoever runs it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from headrace.base.uuids import random_uuid
+from headrace.metadata.image import ConfigResource, MetadataImage
+
+#: Checks the complete settings of a resource; raises KafkaError(INVALID_CONFIG).
+ConfigCheck = Callable[[Mapping[str, str]], None]
+
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+UNCLEAN_ELECTION = "unclean.leader.election.enable"
+
+
+def accept_all(settings: Mapping[str, str]) -> None:
+    """A check that finds nothing wrong."""
+
+
+def first_of(count: int) -> int:
+    """Chance that is none: always the first."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """Field names follow Kafka's settings."""
+
+    cluster_id: str = ""
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+    #: The checks for each kind of resource that may have settings.
+    config_checks: Mapping[int, ConfigCheck] | None = None
+    new_uuid: Callable[[], bytes] = random_uuid
+    #: A number from 0 up to, but not including, the argument: where striping begins.
+    chance: Callable[[int], int] = first_of
+
+    def config_check(self, resource_type: int) -> ConfigCheck:
+        return (self.config_checks or {}).get(resource_type, accept_all)
+
+    def topic_setting(self, image: MetadataImage, topic: str, name: str, default: str) -> str:
+        """A topic's own value, the cluster's, or the one in this node's file."""
+        value = image.config(ConfigResource.TOPIC, topic).get(name)
+        if value is None:
+            value = image.config(ConfigResource.BROKER, "").get(name)
+        return default if value is None else value
+
+    def effective_min_isr(self, image: MetadataImage, topic: str, replication_factor: int) -> int:
+        """`min.insync.replicas`, which is never more than there are replicas."""
+        value = self.topic_setting(image, topic, MIN_INSYNC_REPLICAS, str(self.min_insync_replicas))
+        return min(int(value), replication_factor)
+
+    def allows_unclean_election(self, image: MetadataImage, topic: str) -> bool:
+        default = "true" if self.unclean_leader_election else "false"
+        return self.topic_setting(image, topic, UNCLEAN_ELECTION, default).lower() == "true"

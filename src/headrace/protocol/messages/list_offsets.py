@@ -1,0 +1,55 @@
+"""ListOffsets (API key 2): finds an offset by time, or the first, last and other special ones.
+
+Version 7 brought the offset of the largest timestamp (KIP-734), 8 the earliest local one
+(KIP-405), 9 the latest tiered one (KIP-1005), 11 the earliest pending upload (KIP-1023).
+"""
+
+from __future__ import annotations
+
+from headrace.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    int8,
+    int16,
+    int32,
+    int64,
+    string,
+)
+
+
+class ListOffsetsPartition(Struct):
+    partition_index: int = int32()
+    current_leader_epoch: int = int32("4+", default=-1)
+    timestamp: int = int64()
+
+
+class ListOffsetsTopic(Struct):
+    name: str = string()
+    partitions: list[ListOffsetsPartition] = array(ListOffsetsPartition)
+
+
+class ListOffsetsRequest(Request, key=2, versions="1-11", flexible="6+"):
+    replica_id: int = int32()
+    isolation_level: int = int8("2+")
+    topics: list[ListOffsetsTopic] = array(ListOffsetsTopic)
+    timeout_ms: int = int32("10+")
+
+
+class ListOffsetsPartitionResponse(Struct):
+    partition_index: int = int32()
+    error_code: int = int16()
+    timestamp: int = int64("1+", default=-1)
+    offset: int = int64("1+", default=-1)
+    leader_epoch: int = int32("4+", default=-1)
+
+
+class ListOffsetsTopicResponse(Struct):
+    name: str = string()
+    partitions: list[ListOffsetsPartitionResponse] = array(ListOffsetsPartitionResponse)
+
+
+class ListOffsetsResponse(Response, key=2, versions="1-11", flexible="6+"):
+    throttle_time_ms: int = int32("2+")
+    topics: list[ListOffsetsTopicResponse] = array(ListOffsetsTopicResponse)

@@ -1,0 +1,53 @@
+"""OffsetCommit (API key 8): a group stores how far it has read."""
+
+from __future__ import annotations
+
+from headrace.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    int16,
+    int32,
+    int64,
+    string,
+    uuid,
+)
+
+
+class OffsetCommitRequestPartition(Struct):
+    partition_index: int = int32()
+    committed_offset: int = int64()
+    committed_leader_epoch: int = int32("6+", default=-1)
+    committed_metadata: str | None = string(null="0+")
+
+
+class OffsetCommitRequestTopic(Struct):
+    name: str = string("0-9")
+    topic_id: bytes = uuid("10+")
+    partitions: list[OffsetCommitRequestPartition] = array(OffsetCommitRequestPartition)
+
+
+class OffsetCommitRequest(Request, key=8, versions="2-10", flexible="8+"):
+    group_id: str = string()
+    generation_id_or_member_epoch: int = int32("1+", default=-1)
+    member_id: str = string("1+")
+    group_instance_id: str | None = string("7+", null="7+", default=None)
+    retention_time_ms: int = int64("2-4", default=-1)
+    topics: list[OffsetCommitRequestTopic] = array(OffsetCommitRequestTopic)
+
+
+class OffsetCommitResponsePartition(Struct):
+    partition_index: int = int32()
+    error_code: int = int16()
+
+
+class OffsetCommitResponseTopic(Struct):
+    name: str = string("0-9")
+    topic_id: bytes = uuid("10+")
+    partitions: list[OffsetCommitResponsePartition] = array(OffsetCommitResponsePartition)
+
+
+class OffsetCommitResponse(Response, key=8, versions="2-10", flexible="8+"):
+    throttle_time_ms: int = int32("3+")
+    topics: list[OffsetCommitResponseTopic] = array(OffsetCommitResponseTopic)

@@ -1,0 +1,205 @@
+"""Generates the source of a message's read function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from headrace.protocol.code import FIXED, Code
+from headrace.protocol.schema import Field, Struct
+
+
+class ReadCode(Code):
+    """Walks the fields of one version and writes the statements that read them."""
+
+    def compile(self) -> Callable[[memoryview, int], tuple[Any, int]]:
+        self.scope["new"] = object.__new__
+        self.line("end = len(buf)")
+        self.read_struct("message", self.cls)
+        self.line("return message, pos")
+        function: Callable[[memoryview, int], tuple[Any, int]] = self.function(
+            "def read(buf, pos):", "read"
+        )
+        return function
+
+    def read_struct(self, target: str, cls: type[Struct]) -> None:
+        """Create one struct and fill it; `target` is a local name."""
+        self.line(f"{target} = new({self.share('C_' + cls.__name__, cls)})")
+        self.read_absent(target, cls)
+        run: list[tuple[str, Field]] = []
+        for name, field in self.present(cls, tagged=False):
+            if field.kind in FIXED:
+                run.append((name, field))
+                continue
+            self.read_run(target, run)
+            run = []
+            self.read_value(f"{target}.{name}", field, name)
+        self.read_run(target, run)
+        if self.flexible:
+            self.read_tags(target, cls)
+
+    def read_absent(self, target: str, cls: type[Struct]) -> None:
+        """Fields that this version lacks, and tagged ones, start at their defaults."""
+        self.line(f"{target}.unknown_tags = None")
+        for name, field in cls.fields.items():
+            if self.version in field.versions and field.tag is None:
+                continue
+            if field.kind == "array" and field.is_default_fresh:
+                self.line(f"{target}.{name} = []")
+            elif field.struct is not None and field.is_default_fresh:
+                self.line(f"{target}.{name} = {self.share('N_' + name, field.struct)}()")
+            else:
+                self.line(f"{target}.{name} = {self.default(name, field)}")
+
+    def read_run(self, target: str, run: list[tuple[str, Field]]) -> None:
+        """Neighbouring fixed-width fields in one call, which also checks the bounds."""
+        if not run:
+            return
+        layout = struct.Struct(">" + "".join(FIXED[field.kind] for _, field in run))
+        unpack = self.scope_unpack(layout)
+        names = ", ".join(f"{target}.{name}" for name, _ in run)
+        self.line(f"{names}{',' if len(run) == 1 else ''} = {unpack}(buf, pos)")
+        self.line(f"pos += {layout.size}")
+
+    def scope_unpack(self, layout: struct.Struct) -> str:
+        name = self.name("unpack_")
+        self.scope[name] = layout.unpack_from
+        return name
+
+    def read_value(self, target: str, field: Field, what: str) -> None:
+        """Read one value of any type into the assignable expression `target`."""
+        if field.kind in FIXED:
+            layout = struct.Struct(">" + FIXED[field.kind])
+            self.line(f"({target},) = {self.scope_unpack(layout)}(buf, pos)")
+            self.line(f"pos += {layout.size}")
+        elif field.kind == "array":
+            self.read_array(target, field, what)
+        elif field.struct is not None:
+            self.read_nested(target, field, what)
+        else:
+            self.read_blob(target, field, what)
+
+    def read_nested(self, target: str, field: Field, what: str) -> None:
+        assert field.struct is not None  # noqa: S101 - narrows the type
+        local = self.name("s")
+        if self.version not in field.nullable:
+            self.read_struct(local, field.struct)
+            self.line(f"{target} = {local}")
+            return
+        marker = self.name("m")
+        self.line(f"{marker} = buf[pos]")
+        self.line("pos += 1")
+        self.line(f"if {marker} > 127:")
+        self.line(f"    {target} = None")
+        self.line("else:")
+        self.depth += 1
+        self.read_struct(local, field.struct)
+        self.line(f"{target} = {local}")
+        self.depth -= 1
+
+    def read_length(self, field: Field, what: str, width: str) -> str:
+        """Read a length or count; negative means null."""
+        length = self.name("n")
+        if self.is_compact(field):
+            self.line(f"{length} = buf[pos]")
+            self.line("pos += 1")
+            self.line(f"if {length} > 127:")
+            self.line(f"    {length}, pos = wire.read_uvarint(buf, pos - 1)")
+            self.line(f"{length} -= 1")
+        else:
+            layout = struct.Struct(width)
+            self.line(f"({length},) = {self.scope_unpack(layout)}(buf, pos)")
+            self.line(f"pos += {layout.size}")
+        return length
+
+    def open_null_branch(self, target: str, field: Field, what: str, length: str) -> None:
+        """`if` length is negative: null or an error; then `else:` at one more level."""
+        self.line(f"if {length} < 0:")
+        if self.version in field.nullable:
+            self.line(f"    {target} = None")
+            self.line("else:")
+            self.depth += 1
+        else:
+            self.line(f"    raise wire.null({what!r})")
+
+    def close_null_branch(self, field: Field) -> None:
+        if self.version in field.nullable:
+            self.depth -= 1
+
+    def read_blob(self, target: str, field: Field, what: str) -> None:
+        length = self.read_length(field, what, ">h" if field.kind == "string" else ">i")
+        self.open_null_branch(target, field, what, length)
+        stop = self.name("e")
+        self.line(f"{stop} = pos + {length}")
+        self.line(f"if {stop} > end:")
+        self.line(f"    raise wire.short({what!r})")
+        if field.kind == "string":
+            self.line(f"{target} = str(buf[pos:{stop}], 'utf-8')")
+        elif field.kind == "records":
+            self.line(f"{target} = buf[pos:{stop}]")
+        else:
+            self.line(f"{target} = bytes(buf[pos:{stop}])")
+        self.line(f"pos = {stop}")
+        self.close_null_branch(field)
+
+    def read_array(self, target: str, field: Field, what: str) -> None:
+        element = field.element
+        assert element is not None  # noqa: S101 - narrows the type
+        count = self.read_length(field, what, ">i")
+        self.open_null_branch(target, field, what, count)
+        size = self.minimum_size(element)
+        self.line(f"if {count} * {size} > end - pos:")
+        self.line(f"    raise wire.short({what!r})")
+        if element.kind in FIXED and element.kind not in ("bool", "uuid"):
+            self.scope["unpack_from"] = struct.unpack_from
+            letter = FIXED[element.kind]
+            self.line(f"{target} = list(unpack_from('>%d{letter}' % {count}, buf, pos))")
+            self.line(f"pos += {count} * {size}")
+        else:
+            items, item = self.name("a"), self.name("i")
+            self.line(f"{items} = []")
+            self.line(f"for _ in range({count}):")
+            self.depth += 1
+            if element.struct is not None:
+                self.read_struct(item, element.struct)
+            else:
+                self.read_value(item, element, what)
+            self.line(f"{items}.append({item})")
+            self.depth -= 1
+            self.line(f"{target} = {items}")
+        self.close_null_branch(field)
+
+    def read_tags(self, target: str, cls: type[Struct]) -> None:
+        """The tagged fields at the end of a struct; a single zero byte nearly always."""
+        count, tag, size, stop = (self.name(letter) for letter in "ctze")
+        self.line(f"{count} = buf[pos]")
+        self.line("pos += 1")
+        self.line(f"if {count}:")
+        self.depth += 1
+        self.line(f"{count}, pos = wire.read_uvarint(buf, pos - 1)")
+        self.line(f"for _ in range({count}):")
+        self.depth += 1
+        self.line(f"{tag}, pos = wire.read_uvarint(buf, pos)")
+        self.line(f"{size}, pos = wire.read_uvarint(buf, pos)")
+        self.line(f"{stop} = pos + {size}")
+        self.line(f"if {stop} > end:")
+        self.line("    raise wire.short('a tagged field')")
+        keyword = "if"
+        for name, field in self.present(cls, tagged=True):
+            self.line(f"{keyword} {tag} == {field.tag}:")
+            self.depth += 1
+            self.read_value(f"{target}.{name}", field, name)
+            self.line(f"if pos != {stop}:")
+            self.line(f"    raise wire.short({name!r})")
+            self.depth -= 1
+            keyword = "elif"
+        if keyword == "elif":
+            self.line("else:")
+            self.depth += 1
+        self.line(f"{target}.unknown_tags = wire.read_unknown_tag(")
+        self.line(f"    buf, pos, {size}, {tag}, {target}.unknown_tags)")
+        self.line(f"pos = {stop}")
+        if keyword == "elif":
+            self.depth -= 1
+        self.depth -= 2

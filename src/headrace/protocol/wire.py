@@ -1,0 +1,57 @@
+"""The few building blocks of Kafka's wire format that compiled codecs call."""
+
+from headrace.protocol.errors import ProtocolError
+
+#: A struct with more unknown tagged fields than this is an attack, not a newer client.
+UNKNOWN_TAGS_MAX = 1000
+
+#: The one-byte unsigned varints, ready made.
+SMALL_UVARINTS = tuple(bytes((value,)) for value in range(128))
+
+
+def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
+    """An unsigned varint of at most five bytes, and the position behind it."""
+    value = shift = 0
+    while True:
+        byte = buffer[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value > 0xFFFFFFFF:
+                raise ProtocolError("a varint is larger than 32 bits")
+            return value, position
+        shift += 7
+        if shift > 28:
+            raise ProtocolError("a varint is longer than five bytes")
+
+
+def write_uvarint(value: int) -> bytes:
+    if value < 0x80:
+        return SMALL_UVARINTS[value]
+    out = bytearray()
+    while value >= 0x80:
+        out.append((value & 0x7F) | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def short(what: str) -> ProtocolError:
+    """The error for a length or count that exceeds the bytes that are left."""
+    return ProtocolError(f"{what} is longer than the bytes that are left")
+
+
+def null(what: str) -> ProtocolError:
+    """The error for a null where the version has none."""
+    return ProtocolError(f"{what} must not be null")
+
+
+def read_unknown_tag(
+    buffer: memoryview, position: int, size: int, tag: int, known: dict[int, bytes] | None
+) -> dict[int, bytes]:
+    """Keep a tagged field of a newer peer as raw bytes."""
+    tags = {} if known is None else known
+    if len(tags) >= UNKNOWN_TAGS_MAX:
+        raise ProtocolError(f"more than {UNKNOWN_TAGS_MAX} unknown tagged fields in one struct")
+    tags[tag] = bytes(buffer[position : position + size])
+    return tags

@@ -1,0 +1,166 @@
+"""One partition as its replicas see it: leadership, epochs, high watermark, in-sync replicas.
+
+Pure rules over a log: no clock, no socket. With one replica the high watermark follows the log
+end at once; with more it follows the slowest in-sync replica (see `advance_high_watermark`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.log.append import AppendOrigin, AppendResult
+from headrace.log.partition_log import PartitionLog
+from headrace.records.batch import BatchHeader
+
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """What the metadata says about a partition, as far as its replicas act on it."""
+
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    partition_epoch: int
+
+
+class Partition:
+    """A replica of one partition on this node."""
+
+    __slots__ = (
+        "_node_id",
+        "_replica_ends",
+        "data_waiters",
+        "high_watermark",
+        "index",
+        "leadership",
+        "log",
+        "replication_waiters",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(self, topic: str, index: int, topic_id: bytes, log: PartitionLog, node_id: int):
+        self.topic = topic
+        self.index = index
+        self.topic_id = topic_id
+        self.log = log
+        self.leadership = Leadership(-1, NO_EPOCH, (), (), NO_EPOCH)
+        self.high_watermark = log.log_start_offset
+        self._node_id = node_id
+        self._replica_ends: dict[int, int] = {}
+        #: Called with the number of new readable bytes after each append.
+        self.data_waiters: dict[int, Callable[[int], None]] = {}
+        #: (offset, callback): called once the high watermark has reached the offset.
+        self.replication_waiters: list[tuple[int, Callable[[], None]]] = []
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leadership.leader == self._node_id
+
+    @property
+    def last_stable_offset(self) -> int:
+        """No transaction below this offset is still open."""
+        return self.log.last_stable_offset(self.high_watermark)
+
+    def lead_or_follow(self, leadership: Leadership) -> None:
+        """Take over a new state from the metadata; a new epoch of ours starts at the log end."""
+        is_new_epoch = leadership.leader_epoch > self.leadership.leader_epoch
+        self.leadership = leadership
+        if self.is_leader and is_new_epoch:
+            # The log notes the new epoch with its first batch.
+            self._replica_ends.clear()
+        self.advance_high_watermark()
+
+    def require_leader(self, current_leader_epoch: int) -> None:
+        """Refuse a client whose idea of the leader is older or newer than ours (KIP-320)."""
+        if not self.is_leader:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if current_leader_epoch in (NO_EPOCH, self.leadership.leader_epoch):
+            return
+        if current_leader_epoch < self.leadership.leader_epoch:
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
+        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+
+    def append(
+        self, batch: memoryview, header: BatchHeader, now_ms: int, origin: AppendOrigin
+    ) -> AppendResult:
+        """Append a checked batch as leader and let waiting readers know."""
+        result = self.log.append_as_leader(
+            batch,
+            leader_epoch=self.leadership.leader_epoch,
+            now_ms=now_ms,
+            origin=origin,
+            headers=((0, header),),
+        )
+        if not result.duplicate:
+            self.advance_high_watermark()
+            if self.data_waiters:
+                size = len(batch)
+                for waiter in tuple(self.data_waiters.values()):
+                    waiter(size)
+        return result
+
+    def require_enough_replicas(self, min_insync_replicas: int) -> None:
+        """What acks=all asks before the append."""
+        in_sync = len(self.leadership.isr)
+        if in_sync < min(min_insync_replicas, len(self.leadership.replicas)):
+            raise KafkaError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"The size of the current ISR {in_sync} is insufficient to satisfy the min.isr"
+                f" requirement of {min_insync_replicas} for partition {self.topic}-{self.index}",
+            )
+
+    def advance_high_watermark(self) -> None:
+        """Move the high watermark to what every in-sync replica has; never backwards."""
+        if not self.is_leader:
+            return
+        end = self.log.log_end_offset
+        for replica in self.leadership.isr:
+            if replica != self._node_id:
+                end = min(end, self._replica_ends.get(replica, self.high_watermark))
+        if end > self.high_watermark:
+            self.high_watermark = end
+            if self.replication_waiters:
+                self._release_replicated()
+
+    def _release_replicated(self) -> None:
+        ready = [wake for offset, wake in self.replication_waiters if offset <= self.high_watermark]
+        self.replication_waiters = [
+            waiter for waiter in self.replication_waiters if waiter[0] > self.high_watermark
+        ]
+        for wake in ready:
+            wake()
+
+    def readable_end(self, isolation_level: int) -> int:
+        """Where a consumer must stop reading."""
+        if isolation_level == READ_COMMITTED:
+            return self.last_stable_offset
+        return self.high_watermark
+
+    def check_readable(self, offset: int) -> None:
+        """An offset outside the log is an error; one at its end is not."""
+        if offset < self.log.log_start_offset or offset > self.log.log_end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Offset {offset} of {self.topic}-{self.index} is outside"
+                f" {self.log.log_start_offset} to {self.log.log_end_offset}.",
+            )
+
+    def delete_records_before(self, offset: int) -> int:
+        """Move the log start; -1 stands for the high watermark."""
+        target = self.high_watermark if offset == -1 else offset
+        if target > self.high_watermark or target < 0:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"Cannot delete records of {self.topic}-{self.index} up to {target}: its high"
+                f" watermark is {self.high_watermark}.",
+            )
+        self.log.delete_records_before(target)
+        return self.log.log_start_offset

@@ -1,0 +1,238 @@
+"""One client's connection: frames in, responses out, in order, with back-pressure both ways.
+
+The socket reads straight into this connection's own buffer, and a request is decoded where it
+lies: record bytes go from there to the file without another copy. So a frame is served before
+its bytes are reused, one request at a time, which is also what keeps responses in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from headrace.broker.context import ConnectionInfo
+from headrace.broker.dispatcher import Chunks, Dispatcher
+from headrace.broker.parked import Close, Parked
+
+logger = logging.getLogger(__name__)
+
+_frame_size = struct.Struct(">i").unpack_from
+#: What a quiet connection holds; a larger frame makes it grow as its bytes arrive.
+_BUFFER_START = 64 * 1024
+#: A buffer larger than this is given back once its frame is served.
+_BUFFER_KEPT_MAX = 1024 * 1024
+#: How far a client may send ahead while its request waits.
+_AHEAD_MAX = 64 * 1024
+#: Responses up to this size are joined into one write; larger ones are not copied again.
+_JOIN_MAX = 32 * 1024
+
+
+class ConnectionOwner(Protocol):
+    """Who accepts connections, counts them and knows what they may do."""
+
+    frame_size_max: int
+
+    def opened(self, connection: Connection) -> ConnectionInfo | None:
+        """Admit a new connection, or None to refuse it."""
+        ...
+
+    def closed(self, connection: Connection) -> None: ...
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The transport side of a client."""
+
+    __slots__ = (
+        "_buffer",
+        "_dispatcher",
+        "_end",
+        "_info",
+        "_is_busy",
+        "_is_closed",
+        "_is_read_paused",
+        "_is_serving",
+        "_is_write_paused",
+        "_owner",
+        "_parked",
+        "_start",
+        "_transport",
+        "_view",
+        "last_active_ms",
+        "now_ms",
+    )
+
+    def __init__(
+        self, owner: ConnectionOwner, dispatcher: Dispatcher, now_ms: Callable[[], float]
+    ) -> None:
+        self._owner = owner
+        self._dispatcher = dispatcher
+        self.now_ms = now_ms
+        self._buffer = bytearray(_BUFFER_START)
+        self._view = memoryview(self._buffer)
+        self._start = 0
+        self._end = 0
+        self._transport: asyncio.Transport
+        self._info: ConnectionInfo
+        self._parked: Parked | None = None
+        self._is_busy = False
+        self._is_serving = False
+        self._is_read_paused = False
+        self._is_write_paused = False
+        self._is_closed = False
+        self.last_active_ms = now_ms()
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports do not inherit from asyncio's.
+        self._transport = cast(asyncio.Transport, transport)
+        info = self._owner.opened(self)
+        if info is None:
+            self._is_closed = True
+            self._transport.abort()
+            return
+        self._info = info
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        return self._transport
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is being served: the client has simply not asked."""
+        return not self._is_busy
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._end == len(self._buffer):
+            self._make_room()
+        return self._view[self._end :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._end += nbytes
+        self.last_active_ms = self.now_ms()
+        self._serve_frames()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._parked is not None:
+            self._parked.abandon()
+            self._parked = None
+        if not self._is_closed:
+            self._is_closed = True
+            self._owner.closed(self)
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers: no further request of its is served."""
+        self._is_write_paused = True
+        self._pause_reading()
+
+    def resume_writing(self) -> None:
+        self._is_write_paused = False
+        self._resume()
+
+    # Frames
+
+    def _make_room(self) -> None:
+        """Move the unfinished frame to the front, into a larger buffer if it fills this one.
+
+        Growing follows the bytes that came, never the size that a client merely claims.
+        """
+        used = self._end - self._start
+        size = len(self._buffer)
+        if self._start == 0 or used > size // 2:
+            size *= 2
+        buffer = bytearray(size)
+        buffer[:used] = self._view[self._start : self._end]
+        self._replace_buffer(buffer)
+        self._start, self._end = 0, used
+
+    def _replace_buffer(self, buffer: bytearray) -> None:
+        self._buffer = buffer
+        self._view = memoryview(buffer)
+
+    def _serve_frames(self) -> None:
+        """Serve all whole frames in the buffer, unless one of them has to wait."""
+        if self._is_serving:
+            return
+        self._is_serving = True
+        while not (self._is_busy or self._is_write_paused or self._is_closed):
+            available = self._end - self._start
+            if available < 4:
+                break
+            size = _frame_size(self._buffer, self._start)[0]
+            if not 0 <= size <= self._owner.frame_size_max:
+                self._close(f"a frame of {size} bytes")
+                break
+            if available < 4 + size:
+                break
+            begin = self._start + 4
+            self._start = begin + size
+            self._is_busy = True
+            self._parked = self._dispatcher.serve(
+                self._info, self._view[begin : self._start], self._send
+            )
+        self._is_serving = False
+        if self._start == self._end and not self._is_busy:
+            self._start = self._end = 0
+            if len(self._buffer) > _BUFFER_KEPT_MAX:
+                self._replace_buffer(bytearray(_BUFFER_START))
+        # While a request waits its client may send a little ahead, but not without end.
+        if self._is_busy and self._end - self._start >= _AHEAD_MAX and not self._is_closed:
+            self._pause_reading()
+
+    def _pause_reading(self) -> None:
+        if not self._is_read_paused:
+            self._is_read_paused = True
+            self._transport.pause_reading()
+
+    def _send(self, reply: Chunks | Close | None) -> None:
+        """The answer to the request at hand."""
+        self._is_busy = False
+        self._parked = None
+        if self._is_closed:
+            return
+        if isinstance(reply, list):
+            if sum(map(len, reply)) <= _JOIN_MAX:
+                self._transport.write(b"".join(reply))
+            else:
+                self._transport.writelines(reply)
+        elif reply is not None:
+            self._close(reply.reason)
+            return
+        if not self._is_serving:
+            self._resume()
+
+    def _resume(self) -> None:
+        """Go on after a wait: first with what is in the buffer, then with the socket."""
+        if self._is_closed:
+            return
+        self._serve_frames()
+        if self._is_read_paused and not (
+            self._is_busy or self._is_write_paused or self._is_closed
+        ):
+            self._is_read_paused = False
+            self._transport.resume_reading()
+
+    def _close(self, reason: str) -> None:
+        logger.info(
+            "closing the connection of %s:%s: %s",
+            self._info.client_host,
+            self._info.client_port,
+            reason,
+        )
+        self.close()
+
+    def close(self) -> None:
+        """Send what is queued, then end."""
+        self._transport.close()
+        if not self._is_closed:
+            self._is_closed = True
+            if self._parked is not None:
+                self._parked.abandon()
+                self._parked = None
+            self._owner.closed(self)

@@ -1,0 +1,163 @@
+"""A listening socket: accepts connections within the limits, and closes idle ones."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headrace.base.clock import Clock
+from headrace.broker.authorization import ANONYMOUS, Authorizer
+from headrace.broker.context import ConnectionInfo
+from headrace.broker.dispatcher import Dispatcher
+from headrace.broker.metrics import BrokerMetrics
+from headrace.server.connection import Connection
+
+logger = logging.getLogger(__name__)
+
+_IDLE_CHECK_S = 1.0
+_BACKLOG = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Kafka's `max.connections*`, `connections.max.idle.ms`, `socket.request.max.bytes`."""
+
+    frame_size_max: int = 104_857_600
+    connections_max: int = 2**31 - 1
+    connections_per_ip_max: int = 2**31 - 1
+    connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    creation_rate_max: int = 2**31 - 1
+    idle_ms_max: int = 600_000
+
+
+class ConnectionCounts:
+    """How many connections there are, by client address, over all listeners of a node."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._limits = limits
+        self._by_host: Counter[str] = Counter()
+        self._total = 0
+        self._recent: deque[float] = deque()
+
+    def __len__(self) -> int:
+        return self._total
+
+    def admit(self, host: str, now_ms: float) -> str | None:
+        """Count a new connection, or say why it is refused."""
+        limits = self._limits
+        if self._total >= limits.connections_max:
+            return f"max.connections of {limits.connections_max} is reached"
+        per_ip = limits.connections_per_ip_overrides.get(host, limits.connections_per_ip_max)
+        if self._by_host[host] >= per_ip:
+            return f"max.connections.per.ip of {per_ip} is reached"
+        while self._recent and now_ms - self._recent[0] > 1000.0:
+            self._recent.popleft()
+        if len(self._recent) >= limits.creation_rate_max:
+            return f"max.connection.creation.rate of {limits.creation_rate_max} is reached"
+        if limits.creation_rate_max < 2**31 - 1:
+            self._recent.append(now_ms)
+        self._by_host[host] += 1
+        self._total += 1
+        return None
+
+    def release(self, host: str) -> None:
+        self._total -= 1
+        self._by_host[host] -= 1
+        if self._by_host[host] <= 0:
+            del self._by_host[host]
+
+
+class Listener:
+    """One configured listener, for instance PLAINTEXT://localhost:9092."""
+
+    def __init__(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        *,
+        dispatcher: Dispatcher,
+        authorizer: Authorizer,
+        limits: ConnectionLimits,
+        counts: ConnectionCounts,
+        clock: Clock,
+        metrics: BrokerMetrics,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.frame_size_max = limits.frame_size_max
+        self._dispatcher = dispatcher
+        self._authorizer = authorizer
+        self._limits = limits
+        self._counts = counts
+        self._clock = clock
+        self._metrics = metrics
+        self._connections: dict[Connection, str] = {}
+        self._server: asyncio.Server | None = None
+        self._idle_check: asyncio.TimerHandle | None = None
+
+    async def start(self) -> None:
+        """Bind and accept; port 0 becomes the port that the system chose."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            self._make_connection,
+            self.host or None,
+            self.port,
+            backlog=_BACKLOG,
+            reuse_address=True,
+        )
+        self.port = self._server.sockets[0].getsockname()[1]
+        self._schedule_idle_check()
+
+    def _make_connection(self) -> Connection:
+        return Connection(self, self._dispatcher, self._clock.mono_ms)
+
+    def opened(self, connection: Connection) -> ConnectionInfo | None:
+        transport = connection.transport
+        peer = transport.get_extra_info("peername") or ("", 0)
+        local = transport.get_extra_info("sockname") or (self.host, self.port)
+        refusal = self._counts.admit(peer[0], self._clock.mono_ms())
+        if refusal is not None:
+            logger.warning("refusing a connection from %s: %s", peer[0], refusal)
+            return None
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._connections[connection] = peer[0]
+        self._metrics.connections_opened += 1
+        return ConnectionInfo(
+            ANONYMOUS, self._authorizer, self.name, peer[0], peer[1], local[0], local[1]
+        )
+
+    def closed(self, connection: Connection) -> None:
+        host = self._connections.pop(connection, None)
+        if host is not None:
+            self._counts.release(host)
+            self._metrics.connections_closed += 1
+
+    def _schedule_idle_check(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._idle_check = loop.call_later(_IDLE_CHECK_S, self._close_idle)
+
+    def _close_idle(self) -> None:
+        oldest_ms = self._clock.mono_ms() - self._limits.idle_ms_max
+        for connection in list(self._connections):
+            if connection.is_idle and connection.last_active_ms < oldest_ms:
+                connection.close()
+        self._schedule_idle_check()
+
+    async def stop(self) -> None:
+        """Stop accepting, and end the connections."""
+        if self._idle_check is not None:
+            self._idle_check.cancel()
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._connections):
+            connection.close()
+        # One turn of the loop, so that transports flush and report their end.
+        await asyncio.sleep(0)

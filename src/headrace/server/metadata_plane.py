@@ -1,0 +1,311 @@
+"""The controller on asyncio: commands in, records to the log, images out.
+
+A command sees the state with everything written so far, durable or not; its reply leaves only when
+all of that is on the disk. Whatever is submitted while the disk is busy shares the next fsync.
+Brokers see the image of what is durable and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.base.clock import Clock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.log.errors import LogDirFailure
+from headrace.metadata.changes import MetadataChanges
+from headrace.metadata.controller.result import RECORDS_PER_OPERATION_MAX, ControllerResult
+from headrace.metadata.image import MetadataImage
+from headrace.metadata.record_codec import AnyRecord, encode_record
+from headrace.metadata.records import NoOpRecord
+from headrace.metadata.replay import Replayer
+from headrace.metadata.snapshot import QuorumRecords, record_batch
+from headrace.raft.machine import RaftMachine
+from headrace.raft.messages import (
+    AppendLeaderChange,
+    Effect,
+    HighWatermarkAdvanced,
+    LogAppended,
+    LogFlushed,
+    SaveElectionState,
+    Started,
+    StopRequested,
+)
+from headrace.records.control import ControlType, control_batch
+from headrace.server.metadata_snapshots import SnapshotMaker
+from headrace.server.metadata_store import Flushing, MetadataStore
+
+logger = logging.getLogger(__name__)
+
+#: Looks at the newest state; returns records and a reply, or raises KafkaError.
+Command = Callable[[MetadataImage], ControllerResult[Any]]
+#: Gets the reply, or the error, on the loop.
+Done = Callable[[Any], None]
+Listener = Callable[[MetadataChanges, MetadataImage], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """Something that waits for the high watermark."""
+
+    end_offset: int
+    image: MetadataImage
+    changes: MetadataChanges | None
+    reply: Any
+    done: Done | None
+
+
+class MetadataPlane:
+    """Runs the quorum and the controller of one node."""
+
+    def __init__(
+        self,
+        store: MetadataStore,
+        raft: RaftMachine,
+        loaded: MetadataImage,
+        clock: Clock,
+        snapshots: SnapshotMaker,
+        *,
+        idle_interval_ms: int = 0,
+        on_failure: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        #: What is durable: all that brokers may know.
+        self.image = loaded
+        self.raft = raft
+        self.epoch = -1
+        self._latest = loaded
+        self._store = store
+        self._clock = clock
+        self._snapshots = snapshots
+        self._idle_interval_ms = idle_interval_ms
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._on_failure = on_failure
+        self._listeners: list[Listener] = []
+        self._pending: deque[_Pending] = deque()
+        self._flushing: asyncio.Future[None] | None = None
+        self._flush_scheduled = False
+        self._closed: BaseException | None = None
+
+    @property
+    def high_watermark(self) -> int:
+        return self.raft.high_watermark
+
+    @property
+    def log_end_offset(self) -> int:
+        return self._store.log.log_end_offset
+
+    @property
+    def log_start_offset(self) -> int:
+        return self._store.log.log_start_offset
+
+    def subscribe(self, listener: Listener) -> None:
+        """Have every later change told to `listener`, in order, on the loop."""
+        self._listeners.append(listener)
+
+    # The beginning, before anything is served: synchronous, one fsync for all of it
+
+    def become_leader(self) -> None:
+        """Win the election and open the new epoch; nothing is durable until `flush_now`."""
+        self._carry_out(self.raft.handle(Started()))
+
+    def write_now(self, records: Sequence[AnyRecord]) -> MetadataImage:
+        """Append records before the node serves anything; returns the state with them."""
+        self._write(records)
+        return self._latest
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self._store.log.log_end_offset
+
+    def flush_now(self) -> None:
+        """Make all of it durable, here and now, and show it."""
+        flush = self._store.begin_flush(self._clock.wall_ms())
+        end_offset = self.log_end_offset
+        flush.run()
+        flush.finish()
+        self._carry_out(self.raft.handle(LogFlushed(end_offset)))
+
+    # Commands
+
+    def submit(self, command: Command, done: Done) -> None:
+        """Run a command; `done` gets its reply or a `KafkaError` once all before it is durable."""
+        if self._closed is not None:
+            done(KafkaError(ErrorCode.NOT_CONTROLLER, "The controller is not running."))
+            return
+        changes: MetadataChanges | None = None
+        try:
+            result = command(self._latest)
+            reply: Any = result.reply
+            if result.records:
+                changes = self._write(result.records)
+        except KafkaError as error:
+            reply = error
+            if isinstance(error, LogDirFailure):
+                self._fail(error)
+        if not self._pending and changes is None:
+            done(reply)
+            return
+        self._pending.append(_Pending(self.log_end_offset, self._latest, changes, reply, done))
+        self._schedule_flush()
+
+    async def run(self, command: Command) -> Any:
+        """Like `submit`, for those who wait: returns the reply or raises the error."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def done(reply: Any) -> None:
+            if future.cancelled():
+                return
+            if isinstance(reply, BaseException):
+                future.set_exception(reply)
+            else:
+                future.set_result(reply)
+
+        self.submit(command, done)
+        return await future
+
+    def _write(self, records: Sequence[AnyRecord]) -> MetadataChanges:
+        """Append records as one atomic batch (or several, beyond Kafka's limit) and apply them."""
+        now_ms = self._clock.wall_ms()
+        metadata_version = self._latest.metadata_version
+        offset = self.log_end_offset
+        replayer = Replayer(self._latest)
+        for start in range(0, len(records), RECORDS_PER_OPERATION_MAX):
+            part = records[start : start + RECORDS_PER_OPERATION_MAX]
+            # Replay first: records that do not fit the state must not reach the log.
+            for index, record in enumerate(part):
+                replayer.replay(record, offset + index)
+            values = [encode_record(record, metadata_version) for record in part]
+            batch = record_batch(values, offset=offset, epoch=self.epoch, timestamp_ms=now_ms)
+            self._snapshots.count_bytes(len(batch))
+            self._store.append(batch, self.epoch, now_ms)
+            offset += len(part)
+        replayer.offset, replayer.epoch, replayer.timestamp_ms = offset - 1, self.epoch, now_ms
+        self._latest, changes = replayer.apply()
+        self.raft.handle(LogAppended(offset))
+        return changes
+
+    # Durability
+
+    def _schedule_flush(self) -> None:
+        if self._flushing is None and not self._flush_scheduled:
+            # Not at once: what else this turn of the loop submits shall share the fsync.
+            self._flush_scheduled = True
+            asyncio.get_running_loop().call_soon(self._start_flush)
+
+    def _start_flush(self) -> None:
+        self._flush_scheduled = False
+        if self._flushing is not None or self._closed is not None:
+            return
+        try:
+            flush = self._store.begin_flush(self._clock.wall_ms())
+        except LogDirFailure as error:
+            self._fail(error)
+            return
+        end_offset = self.log_end_offset
+        future = asyncio.get_running_loop().run_in_executor(None, flush.run)
+        self._flushing = future
+        future.add_done_callback(lambda _: self._flushed(flush, end_offset))
+
+    def _flushed(self, flush: Flushing, end_offset: int) -> None:
+        self._flushing = None
+        try:
+            flush.finish()
+        except LogDirFailure as error:
+            self._fail(error)
+            return
+        self._carry_out(self.raft.handle(LogFlushed(end_offset)))
+        if self._pending:
+            self._schedule_flush()
+        elif self._closed is None:
+            self._snapshots.make_if_due(self.image, self._quorum())
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, SaveElectionState):
+                self._store.save_election(effect.state, self.raft.kraft_version)
+            elif isinstance(effect, AppendLeaderChange):
+                self._append_leader_change(effect)
+            elif isinstance(effect, HighWatermarkAdvanced):
+                self._publish(effect.offset)
+
+    def _append_leader_change(self, effect: AppendLeaderChange) -> None:
+        self.epoch = effect.epoch
+        now_ms = self._clock.wall_ms()
+        batch = control_batch(ControlType.LEADER_CHANGE, effect.value, timestamp=now_ms)
+        self._store.append(batch, effect.epoch, now_ms)
+        self.raft.handle(LogAppended(self.log_end_offset))
+
+    def _publish(self, high_watermark: int) -> None:
+        """Show what became durable, oldest first, and send the replies that waited for it."""
+        pending = self._pending
+        while pending and pending[0].end_offset <= high_watermark:
+            entry = pending.popleft()
+            if entry.changes is not None:
+                self._show(entry.changes, entry.image)
+            if entry.done is not None:
+                entry.done(entry.reply)
+        if not pending:
+            self.image = self._latest
+
+    def _show(self, changes: MetadataChanges, image: MetadataImage) -> None:
+        self.image = image
+        for listener in self._listeners:
+            listener(changes, image)
+
+    def _fail(self, error: BaseException) -> None:
+        """The metadata log's disk failed: nothing can be promised any more."""
+        if self._closed is not None:
+            return
+        logger.critical("the metadata log failed: %s", error)
+        self._closed = error
+        pending, self._pending = self._pending, deque()
+        for entry in pending:
+            if entry.done is not None:
+                entry.done(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+        if self._on_failure is not None:
+            self._on_failure(error)
+
+    def _quorum(self) -> QuorumRecords:
+        return QuorumRecords(self.raft.kraft_version, self.raft.voters)
+
+    # Idle time and the end
+
+    def start_idle_records(self) -> None:
+        """Write a NoOp whenever nothing was written for `metadata.max.idle.interval.ms`.
+
+        Kafka does this so that followers and observers see the high watermark move. A node that is
+        alone has nobody to tell, and two fsyncs a second for nothing wear its disk: so the server
+        turns this on only where the setting is given, or where there are other nodes.
+        """
+        if self._idle_interval_ms > 0 and self._closed is None:
+            self._arm_idle_timer(self.next_offset)
+
+    def _arm_idle_timer(self, seen_offset: int) -> None:
+        def expire() -> None:
+            if self._closed is None:
+                if self.next_offset == seen_offset:
+                    self.submit(lambda _: ControllerResult(None, [NoOpRecord()]), lambda _: None)
+                self._arm_idle_timer(self.next_offset)
+
+        loop = asyncio.get_running_loop()
+        self._idle_timer = loop.call_later(self._idle_interval_ms / 1000, expire)
+
+    async def close(self) -> None:
+        """Finish what was submitted, then close the files as a clean stop leaves them."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        while self._pending and self._closed is None:
+            self._schedule_flush()
+            await (self._flushing or asyncio.sleep(0))
+        await self._snapshots.close()
+        failed = self._closed is not None
+        self._closed = self._closed or KafkaError(ErrorCode.NOT_CONTROLLER)
+        if self._flushing is not None:
+            await self._flushing
+        self._carry_out(self.raft.handle(StopRequested()))
+        self._store.close(clean=not failed)

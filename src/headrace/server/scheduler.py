@@ -1,0 +1,48 @@
+"""The broker's `Scheduler` on an asyncio loop: timers, and work off the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: Fsyncs, checkpoints, deep looks into batches: waits on disks and on C code, so few suffice.
+_THREADS = 4
+
+
+class LoopScheduler:
+    """Runs callbacks on the loop and blocking work in a small pool of threads."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="headrace")
+
+    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        return self._loop.call_later(delay_ms / 1000.0, callback)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._loop.call_soon(callback)
+
+    def run_in_thread(
+        self, work: Callable[[], T], done: Callable[[T | BaseException], None]
+    ) -> None:
+        future = self._loop.run_in_executor(self._threads, work)
+
+        def finished(result: asyncio.Future[T]) -> None:
+            if result.cancelled():
+                done(asyncio.CancelledError())
+            else:
+                error = result.exception()
+                done(error if error is not None else result.result())
+
+        future.add_done_callback(finished)
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """The same for code that can wait."""
+        return await self._loop.run_in_executor(self._threads, work)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)

@@ -1,0 +1,301 @@
+"""What a start after a hard kill makes of the files it finds."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from headrace.log.partition_log import PartitionLog
+from headrace.log.recovery import recover_directory
+from headrace.log.scan import scan_headers
+from tests.unit.log.samples import (
+    NOW,
+    append,
+    batch,
+    end_transaction,
+    everything,
+    file_names,
+    kill,
+    new_log,
+    produce,
+    reload,
+    spans,
+)
+
+
+def _log_path(log: PartitionLog, base_offset: int = 0) -> Path:
+    return Path(log.directory) / f"{base_offset:020d}.log"
+
+
+def _index_bytes(log: PartitionLog) -> dict[str, bytes]:
+    """All index files by name."""
+    return {
+        path.name: path.read_bytes()
+        for path in Path(log.directory).iterdir()
+        if path.suffix in (".index", ".timeindex", ".txnindex")
+    }
+
+
+def test_a_tail_torn_at_any_byte_is_cut_at_the_last_whole_batch(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(3))
+    whole = _log_path(log).stat().st_size
+    append(log, batch(2, value=b"torn"))
+    kill(log)
+    full = _log_path(log).read_bytes()
+    for cut in range(whole, len(full)):
+        _log_path(log).write_bytes(full[:cut])
+        recovered = reload(log, clean=False)
+        assert recovered.log_end_offset == 3, cut
+        assert everything(recovered) == full[:whole], cut
+        assert _log_path(log).stat().st_size == whole, cut
+        kill(recovered)
+    _log_path(log).write_bytes(full)
+    assert reload(log, clean=False).log_end_offset == 5
+
+
+def test_any_flipped_byte_behind_the_recovery_point_cuts_the_log_there(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(3))
+    whole = _log_path(log).stat().st_size
+    append(log, batch(2))
+    append(log, batch(1))
+    kill(log)
+    full = _log_path(log).read_bytes()
+    # The broker stamps base offset and leader epoch after the checksum is made.
+    protected = [*range(whole + 8, whole + 12), *range(whole + 16, whole + 100)]
+    for at in protected:
+        damaged = bytearray(full)
+        damaged[at] ^= 0xFF
+        _log_path(log).write_bytes(damaged)
+        recovered = reload(log, clean=False)
+        assert recovered.log_end_offset == 3, at
+        kill(recovered)
+
+
+def test_zeros_behind_the_data_are_cut(tmp_path: Path) -> None:
+    """Preallocated files, and file systems that grow a file before its data is there."""
+    log = new_log(tmp_path)
+    append(log, batch(3))
+    kill(log)
+    size = _log_path(log).stat().st_size
+    os.truncate(_log_path(log), size + 100_000)
+    assert reload(log, clean=False).log_end_offset == 3
+    assert _log_path(log).stat().st_size == size
+
+
+def test_segments_behind_a_bad_batch_are_deleted(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(1, value=b"x" * 100))
+    assert len(log.segments) > 3
+    second = log.segments[1]
+    kill(log)
+    os.truncate(second.file.path, second.size - 1)
+    recovered = reload(log, clean=False)
+    assert len(recovered.segments) == 2
+    last = spans(everything(recovered))[-1][1]
+    assert recovered.log_end_offset == last + 1 < 12
+    append(recovered, batch(1))
+    assert spans(everything(recovered))[-1] == (last + 1, last + 1)
+
+
+def test_rebuilt_indexes_equal_those_written_while_appending(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_bytes=6000, index_interval_bytes=300)
+    for n in range(60):
+        produce(log, 7, n, transactional=n % 10 < 5, timestamp=NOW + (n * 7) % 50)
+        if n % 10 == 4:
+            end_transaction(log, 7, 0, commit=n % 20 == 4)
+    log.close()
+    written = _index_bytes(log)
+    assert sum(len(data) for data in written.values()) > 200
+    for name in written:
+        os.unlink(os.path.join(log.directory, name))
+    kill(reload(log, clean=False, recovery_point=0))
+    rebuilt = _index_bytes(log)
+    assert {name: data for name, data in rebuilt.items() if data} == {
+        name: data for name, data in written.items() if data
+    }
+
+
+@pytest.mark.parametrize("kind", [".index", ".timeindex", ".txnindex"])
+@pytest.mark.parametrize("damage", ["missing", "odd size", "nonsense"])
+def test_a_damaged_index_is_rebuilt_even_after_a_clean_stop(
+    tmp_path: Path, kind: str, damage: str
+) -> None:
+    log = new_log(tmp_path, segment_bytes=4000, index_interval_bytes=200)
+    for n in range(40):
+        produce(log, 7, n, transactional=True)
+        if n % 4 == 3:
+            end_transaction(log, 7, 0, commit=False)
+    aborted = log.aborted_transactions(0, log.log_end_offset)
+    before = everything(log)
+    log.close()
+    written = _index_bytes(log)
+    name = next(name for name in sorted(written) if name.endswith(kind) and written[name])
+    path = Path(log.directory) / name
+    if damage == "missing":
+        if kind == ".txnindex":
+            pytest.skip("a missing transaction index means that nothing was aborted")
+        path.unlink()
+    elif damage == "odd size":
+        path.write_bytes(written[name] + b"x")
+    else:
+        path.write_bytes(b"\xff" * len(written[name]))
+    again = reload(log, clean=True)
+    assert everything(again) == before
+    assert again.aborted_transactions(0, again.log_end_offset) == aborted
+    again.close()
+    assert _index_bytes(log)[name] == written[name]
+
+
+def test_recovery_reads_only_what_lies_behind_the_recovery_point(tmp_path: Path) -> None:
+    log = new_log(tmp_path, index_interval_bytes=300)
+    for n in range(50):
+        append(log, batch(1, timestamp=NOW + n))
+    log.flush()
+    for n in range(5):
+        append(log, batch(1, timestamp=NOW + 50 + n))
+    size, expected = log.active.size, everything(log)
+    kill(log)
+    report = recover_directory(
+        log.directory, log.config, recovery_point=50, log_start_offset=0, now_ms=NOW
+    )
+    assert report.log_end_offset == 55
+    assert report.truncated_bytes == 0
+    assert report.scanned_bytes < size // 3
+    again = reload(log, clean=True)
+    assert everything(again) == expected
+    found = again.find_by_timestamp(NOW + 53)
+    assert found is not None
+    assert found.offset == 53
+
+
+def test_a_recovery_that_begins_in_a_segment_leaves_the_same_indexes(tmp_path: Path) -> None:
+    log = new_log(tmp_path, index_interval_bytes=300)
+    for n in range(80):
+        append(log, batch(1, timestamp=NOW + (n * 37) % 80))
+        if n == 40:
+            log.flush()
+    kill(log)
+    from_start = tmp_path / "copy"
+    from_start.mkdir()
+    for path in Path(log.directory).iterdir():
+        (from_start / path.name).write_bytes(path.read_bytes())
+    for directory, recovery_point in ((log.directory, 41), (str(from_start), 0)):
+        recover_directory(
+            directory, log.config, recovery_point=recovery_point, log_start_offset=0, now_ms=NOW
+        )
+    for kind in (".index", ".timeindex"):
+        name = f"{0:020d}{kind}"
+        assert (from_start / name).read_bytes() == (Path(log.directory) / name).read_bytes()
+
+
+def test_producers_transactions_and_aborts_survive_a_kill(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_bytes=2000)
+    for n in range(20):
+        produce(log, 7, n)
+        produce(log, 8, n, transactional=True)
+        if n == 10:
+            end_transaction(log, 8, 0, commit=False)
+    aborted = log.aborted_transactions(0, log.log_end_offset)
+    open_since = log.first_unstable_offset
+    kill(log)
+    again = reload(log, clean=False)
+    assert again.aborted_transactions(0, again.log_end_offset) == aborted
+    assert len(aborted) == 1
+    assert again.first_unstable_offset == open_since is not None
+    retry = produce(again, 7, 19)
+    assert retry.duplicate
+    assert produce(again, 7, 20).duplicate is False
+    kill(again)
+
+
+def test_leader_epochs_lost_with_their_file_are_read_from_the_batches(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    for epoch in (1, 1, 3, 5):
+        append(log, batch(2), leader_epoch=epoch)
+    entries = log.leader_epochs.entries
+    kill(log)
+    (Path(log.directory) / "leader-epoch-checkpoint").write_bytes(b"")
+    assert reload(log, clean=False).leader_epochs.entries == entries
+    (Path(log.directory) / "leader-epoch-checkpoint").unlink()
+    assert reload(log, clean=True).leader_epochs.entries == entries
+
+
+def test_an_epoch_that_begins_behind_the_cut_is_forgotten(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(2), leader_epoch=1)
+    append(log, batch(2), leader_epoch=2)
+    kill(log)
+    os.truncate(_log_path(log), log.active.size - 1)
+    assert [entry.epoch for entry in reload(log, clean=False).leader_epochs.entries] == [1]
+
+
+def test_a_clean_stop_leaves_exactly_the_files_kafka_leaves(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(1))
+    log.close()
+    assert file_names(log) == [
+        "00000000000000000000.index",
+        "00000000000000000000.log",
+        "00000000000000000000.timeindex",
+        "00000000000000000001.snapshot",
+        "leader-epoch-checkpoint",
+        "partition.metadata",
+    ]
+    directory = Path(log.directory)
+    assert (directory / "leader-epoch-checkpoint").read_text() == "0\n1\n0 0\n"
+    assert (directory / "partition.metadata").read_text() == (
+        "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
+    )
+    again = reload(log, clean=True)
+    assert (again.log_end_offset, again.recovery_point) == (1, 1)
+    assert again.topic_id == log.topic_id
+
+
+def test_a_clean_start_reads_no_data(tmp_path: Path) -> None:
+    """Damage before the tail goes unnoticed at start: only an unclean stop is worth a scan."""
+    log = new_log(tmp_path, index_interval_bytes=100)
+    for _ in range(20):
+        append(log, batch(1, value=b"x" * 100))
+    log.close()
+    with open(_log_path(log), "r+b") as file:
+        file.seek(80)
+        file.write(b"!")
+    assert reload(log, clean=True).log_end_offset == 20
+
+
+def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(5))
+    log.close()
+    again = reload(log, clean=True, log_start_offset=100)
+    assert (again.log_start_offset, again.log_end_offset) == (100, 100)
+    assert append(again, batch(1)).base_offset == 100
+
+
+def test_an_empty_directory_becomes_an_empty_log(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    kill(log)
+    for path in Path(log.directory).iterdir():
+        path.unlink()
+    again = reload(log, clean=False)
+    assert again.log_end_offset == 0
+    assert append(again, batch(1)).base_offset == 0
+
+
+def test_a_walk_over_any_cut_file_ends(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(2))
+    append(log, batch(2))
+    whole = _log_path(log).read_bytes()
+    for cut in range(len(whole)):
+        path = tmp_path / "cut"
+        path.write_bytes(whole[:cut])
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            count = len(list(scan_headers(fd, 0, cut)))
+        finally:
+            os.close(fd)
+        assert count == (1 if cut >= len(whole) // 2 else 0)
