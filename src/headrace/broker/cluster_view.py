@@ -7,7 +7,7 @@ from typing import Protocol
 
 from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
-from headrace.metadata.image import BrokerImage, MetadataImage
+from headrace.metadata.image import EndpointImage, MetadataImage
 
 
 class ImageSource(Protocol):
@@ -53,24 +53,32 @@ class ClusterView:
         for broker in self.image.brokers.values():
             if broker.fenced and not include_fenced:
                 continue
-            address = self._address(context, broker)
-            if address is not None:
-                found.append(address)
+            reached = self._reached(context, broker.broker_id, broker.endpoints)
+            if reached is not None:
+                found.append(Address(broker.broker_id, *reached, broker.rack, broker.fenced))
         return found
 
-    def _address(self, context: RequestContext, broker: BrokerImage) -> Address | None:
+    def controllers(self, context: RequestContext) -> list[Address]:
+        """The registered controllers that serve the listener which the client came through."""
+        found = []
+        for controller in self.image.controllers.values():
+            reached = self._reached(context, controller.controller_id, controller.endpoints)
+            if reached is not None:
+                found.append(Address(controller.controller_id, *reached, None, False))
+        return found
+
+    def _reached(
+        self, context: RequestContext, node_id: int, endpoints: tuple[EndpointImage, ...]
+    ) -> tuple[str, int] | None:
         connection = context.connection
-        if broker.broker_id == self._config.node_id:
+        if node_id == self._config.node_id:
             # With nothing advertised, the address that the client just used is the one that
             # surely works for it; a host name of ours might not.
-            host, port = self._config.advertised_address(connection.listener) or (
+            return self._config.advertised_address(connection.listener) or (
                 connection.local_host,
                 connection.local_port,
             )
-            return Address(broker.broker_id, host, port, broker.rack, broker.fenced)
-        for endpoint in broker.endpoints:
+        for endpoint in endpoints:
             if endpoint.listener == connection.listener:
-                return Address(
-                    broker.broker_id, endpoint.host, endpoint.port, broker.rack, broker.fenced
-                )
+                return endpoint.host, endpoint.port
         return None

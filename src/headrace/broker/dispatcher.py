@@ -114,9 +114,7 @@ class Dispatcher:
             return error_response(route.api, request, error)
         except Exception:  # the edge of one request: log it, answer, and serve the others
             logger.exception("%s failed", route.api.key.name)
-            return error_response(
-                route.api, request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            )
+            return error_response(route.api, request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _route(self, key: int, version: int) -> Route:
         api = self._table.get(key)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.preparation import Preparation, Prepared
 from headrace.protocol.messages.produce import PartitionProduceResponse
 from headrace.protocol.schema import RecordBytes
 from headrace.records.batch import BatchHeader
 from headrace.records.codecs import Codec
-from headrace.records.deep import recompress, validate_deep
 from headrace.records.produced import check_produce
 from headrace.replication.partition import Partition
 
@@ -74,25 +74,25 @@ class ProducedBatch:
         codec = _CODEC_NAMES[wanted]
         return None if codec == self.header.codec else codec
 
-    def needs_preparation(self, deep: bool) -> bool:
-        """Whether the records themselves must be seen."""
+    def preparation(self, deep: bool) -> Preparation | None:
+        """What has to be done to the records themselves before the append; usually nothing."""
         config = self.partition.log.config
-        return deep or config.compact or config.compression_type != "producer"
+        if not (deep or config.compact or config.compression_type != "producer"):
+            return None
+        codec = self._target_codec()
+        level = None
+        if codec is not None:
+            level = {
+                Codec.GZIP: config.compression_gzip_level,
+                Codec.LZ4: config.compression_lz4_level,
+                Codec.ZSTD: config.compression_zstd_level,
+            }.get(codec)
+        return Preparation(bytes(self.records), config.compact, codec, level)
 
-    def prepare(self) -> None:
-        """The slow part: runs in a thread, leaves its failure behind instead of raising."""
-        config = self.partition.log.config
-        try:
-            validate_deep(self.records, key_required=config.compact)
-            codec = self._target_codec()
-            if codec is not None:
-                levels = {
-                    Codec.GZIP: config.compression_gzip_level,
-                    Codec.LZ4: config.compression_lz4_level,
-                    Codec.ZSTD: config.compression_zstd_level,
-                }
-                converted = recompress(self.records, codec, levels.get(codec))
-                self.records = memoryview(converted)
-                self.header = BatchHeader(converted, 0)
-        except KafkaError as error:
-            self.failure = error
+    def prepared(self, outcome: Prepared) -> None:
+        """Take over what the preparation found."""
+        self.failure = outcome.failure
+        if outcome.batch is not None:
+            converted = bytearray(outcome.batch)
+            self.records = memoryview(converted)
+            self.header = BatchHeader(converted, 0)

@@ -5,7 +5,10 @@ It looks arbitrary, but it is the same in every run, and scripts and documents h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+K = TypeVar("K")
 
 
 def hash_code(text: str) -> int:
@@ -22,14 +25,31 @@ def hash_order(names: Iterable[str], *, capacity: int | None = None) -> list[str
 
     `capacity` is the number that the map was constructed with; without one it starts at 16.
     """
-    ordered = list(dict.fromkeys(names))
+    return _in_buckets(names, hash_code, capacity)
+
+
+def partition_order(
+    partitions: Iterable[tuple[str, int]], *, capacity: int | None = None
+) -> list[tuple[str, int]]:
+    """Likewise for a map whose keys are Kafka's `TopicPartition`."""
+
+    def code(partition: tuple[str, int]) -> int:
+        topic, index = partition
+        return (31 * (31 + index) + hash_code(topic)) & 0xFFFFFFFF
+
+    return _in_buckets(partitions, code, capacity)
+
+
+def _in_buckets(keys: Iterable[K], code: Callable[[K], int], capacity: int | None) -> list[K]:
+    ordered = list(dict.fromkeys(keys))
     size = 16 if capacity is None else 1
     while capacity is not None and size < capacity:
         size *= 2
     while len(ordered) > size * 3 // 4:
         size *= 2
-    return sorted(ordered, key=lambda name: _bucket(hash_code(name), size))
 
+    def bucket(key: K) -> int:
+        value = code(key)
+        return (value ^ (value >> 16)) & (size - 1)
 
-def _bucket(code: int, size: int) -> int:
-    return (code ^ (code >> 16)) & (size - 1)
+    return sorted(ordered, key=bucket)

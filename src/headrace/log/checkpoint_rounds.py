@@ -16,8 +16,8 @@ class CheckpointRound:
 
     def __init__(self) -> None:
         self._writes: list[tuple[DataDirectory, str, Mapping[TopicPartition, int]]] = []
-        #: Directories whose disk refused, and why; for `LogManager.finish_checkpoints`.
-        self.failures: list[tuple[DataDirectory, str]] = []
+        #: Directories whose disk refused, with errno and sentence; for `finish_checkpoints`.
+        self.failures: list[tuple[DataDirectory, int | None, str]] = []
 
     def add(
         self, directory: DataDirectory, name: str, offsets: Mapping[TopicPartition, int]
@@ -32,6 +32,5 @@ class CheckpointRound:
             try:
                 checkpoint.write(offsets)
             except OSError as error:
-                self.failures.append(
-                    (directory, f"{error.strerror or error} while writing {checkpoint.path}")
-                )
+                reason = f"{error.strerror or error} while writing {checkpoint.path}"
+                self.failures.append((directory, error.errno, reason))

@@ -33,13 +33,14 @@ class DataDirectoryError(Exception):
 class DataDirectory:
     """A directory that holds partitions. Offline once `failure` says why."""
 
-    __slots__ = ("_lock", "checkpoints", "failure", "path", "properties")
+    __slots__ = ("_last_stop", "_lock", "checkpoints", "failure", "path", "properties")
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
         self.failure: str | None = None
         self.properties: MetaProperties | None = None
         self.checkpoints = {name: OffsetCheckpoint(self.path, name) for name in CHECKPOINT_NAMES}
+        self._last_stop: tuple[bool, int] | None = None
         self._lock: DirectoryLock | None = None
 
     def __repr__(self) -> str:
@@ -111,8 +112,14 @@ class DataDirectory:
     def take_clean_shutdown(self) -> tuple[bool, int]:
         """(True if the last stop was clean, the broker epoch it had); the mark is gone then.
 
-        Whatever happens from now on, the next start must not take this stop for a clean one.
+        Whatever happens from now on, the next start must not take this stop for a clean one. Asked
+        again, it gives the same answer.
         """
+        if self._last_stop is None:
+            self._last_stop = self._take_clean_shutdown()
+        return self._last_stop
+
+    def _take_clean_shutdown(self) -> tuple[bool, int]:
         path = os.path.join(self.path, CLEAN_SHUTDOWN_FILE)
         try:
             with open(path, encoding="utf-8") as file:

@@ -35,3 +35,12 @@ def offset_of(name: str) -> int | None:
 def kind_of(name: str) -> str:
     """The part of a file's name behind the offset, for instance `.log` or `.index.swap`."""
     return name[_DIGITS:]
+
+
+def offsets_of_kind(names: list[str], kind: str) -> list[int]:
+    """The offsets of all files of one kind among `names`, in order."""
+    return sorted(
+        int(name[:_DIGITS])
+        for name in names
+        if name.endswith(kind) and kind_of(name) == kind and offset_of(name) is not None
+    )

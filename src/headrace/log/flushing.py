@@ -4,6 +4,7 @@ The recovery point moves only in `finish`, after every fsync has succeeded. A fa
 dropped the pages it could not write, so the log refuses all work from then on.
 """
 
+import contextlib
 import os
 
 from headrace.log.log_state import LogState
@@ -49,7 +50,9 @@ class Flush:
             for path in self._paths:
                 sync_file(path)
             if self._directory:
-                sync_directory(self._log.directory)
+                # A partition deleted meanwhile has nothing left to make durable.
+                with contextlib.suppress(FileNotFoundError):
+                    sync_directory(self._log.directory)
         except OSError as error:
             self._error = error
 
@@ -83,6 +86,8 @@ class Flush:
                 segment.txn_index.unsynced = False
             log.files.pin(segment.file)
             self._pinned.append(segment.file)
+        self._paths += log.unsynced_paths
+        log.unsynced_paths.clear()
         producers, epochs = log.producers, log.leader_epochs
         self._paths += map(producers.snapshot_path, sorted(producers.unsynced_snapshots))
         producers.unsynced_snapshots.clear()

@@ -7,9 +7,14 @@ Stored entries are not kept in memory: a search reads the few it needs from the 
 
 import os
 from struct import Struct
+from typing import TypeAlias
 
 #: Entries in memory before they are written, a page or so.
 _PENDING_LIMIT = 4096
+#: Entries that a search reads at a time.
+_BLOCK_ENTRIES = 256
+
+_SlotAndEntry: TypeAlias = tuple[int, tuple[int, int]]
 
 
 class IndexFile:
@@ -59,18 +64,16 @@ class IndexFile:
 
     def floor_slot(self, target: int, field: int) -> int:
         """The last slot whose `field` is at most `target`, or -1. Both fields only ever grow."""
-        pending_slots = len(self._pending) // self.entry.size
-        if pending_slots and self.entry.unpack_from(self._pending, 0)[field] <= target:
-            low, high = 0, pending_slots
-            while high - low > 1:
-                middle = (low + high) // 2
-                found = self.entry.unpack_from(self._pending, middle * self.entry.size)
-                if found[field] <= target:
-                    low = middle
-                else:
-                    high = middle
-            return self.stored + low
-        return self._stored_floor_slot(target, field)
+        slot, _ = self.floor(target, field)
+        return slot
+
+    def floor(self, target: int, field: int) -> _SlotAndEntry:
+        """The last entry whose `field` is at most `target`, with its slot; slot -1 if none is."""
+        pending = self._pending
+        if pending and self.entry.unpack_from(pending, 0)[field] <= target:
+            slot, found = self._floor_in(pending, target, field)
+            return self.stored + slot, found
+        return self._stored_floor(target, field)
 
     def entries(self) -> list[tuple[int, int]]:
         """All entries; for checks and rebuilds, not for the hot path."""
@@ -123,22 +126,47 @@ class IndexFile:
         first, second = self.entry.unpack(os.pread(fd, size, slot * size))
         return first, second
 
-    def _stored_floor_slot(self, target: int, field: int) -> int:
-        high = self.stored
+    def _floor_in(self, data: bytes | bytearray, target: int, field: int) -> _SlotAndEntry:
+        """Search entries in memory; -1 if the first one is already beyond `target`."""
+        unpack, size = self.entry.unpack_from, self.entry.size
+        low, high = -1, len(data) // size
+        found = (0, 0)
+        while high - low > 1:
+            middle = (low + high) // 2
+            first, second = unpack(data, middle * size)
+            if (second if field else first) <= target:
+                low, found = middle, (first, second)
+            else:
+                high = middle
+        return low, found
+
+    def _stored_floor(self, target: int, field: int) -> _SlotAndEntry:
+        """Search the file by blocks, until one holds both sides of the boundary."""
+        low, high = 0, (self.stored + _BLOCK_ENTRIES - 1) // _BLOCK_ENTRIES
+        best: _SlotAndEntry = (-1, (0, 0))
         if not high:
-            return -1
+            return best
+        unpack = self.entry.unpack_from
+        stored_size = self.stored * self.entry.size
+        block_size = _BLOCK_ENTRIES * self.entry.size
         fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            low = -1
-            while high - low > 1:
+            while low < high:
                 middle = (low + high) // 2
-                if self._stored_entry(fd, middle)[field] <= target:
-                    low = middle
-                else:
+                length = min(block_size, stored_size - middle * block_size)
+                data = os.pread(fd, length, middle * block_size)
+                if unpack(data, 0)[field] > target:
                     high = middle
+                    continue
+                first, second = unpack(data, length - self.entry.size)
+                if (second if field else first) > target:
+                    slot, found = self._floor_in(data, target, field)
+                    return middle * _BLOCK_ENTRIES + slot, found
+                best = (middle * _BLOCK_ENTRIES + length // self.entry.size - 1, (first, second))
+                low = middle + 1
         finally:
             os.close(fd)
-        return low
+        return best
 
     def _count_stored(self) -> int:
         """Whole entries in the file, without the zeros that Kafka preallocates behind them."""
@@ -148,7 +176,7 @@ class IndexFile:
             return 0
         try:
             high = os.fstat(fd).st_size // self.entry.size
-            if high == 0 or self._stored_entry(fd, high - 1) != (0, 0):
+            if high <= 1 or self._stored_entry(fd, high - 1) != (0, 0):
                 return high
             low = -1
             while high - low > 1:

@@ -11,9 +11,9 @@ from headrace.log.file_names import (
     LOG,
     SEGMENT_KINDS,
     SWAP,
-    file_name,
     kind_of,
     offset_of,
+    offsets_of_kind,
 )
 from headrace.log.open_files import OpenFiles
 from headrace.log.segment import Segment
@@ -21,24 +21,29 @@ from headrace.log.text_files import sync_directory
 
 #: A metadata snapshot on its way out is the metadata log's own business.
 _SNAPSHOT_DELETED = ".checkpoint.deleted"
+_LEFTOVERS = (DELETED, CLEANED, SWAP)
 
 
-def tidy_directory(directory: str) -> None:
-    """Leave only files that belong to the log as it stands."""
-    swaps, has_leftovers = _remove_leftovers(directory)
+def tidy_directory(directory: str) -> list[str]:
+    """Leave only files that belong to the log as it stands; their names."""
+    names = os.listdir(directory)
+    swaps, has_leftovers = _remove_leftovers(directory, names)
     if swaps:
         _finish_swaps(directory, swaps)
-    _remove_orphaned_indexes(directory)
     if swaps or has_leftovers:
         sync_directory(directory)
+        names = os.listdir(directory)
+    return _without_orphans(directory, names)
 
 
-def _remove_leftovers(directory: str) -> tuple[list[str], bool]:
+def _remove_leftovers(directory: str, names: list[str]) -> tuple[list[str], bool]:
     """Delete what was deleted or half written; the names of complete `.swap` files."""
     swaps: list[str] = []
     cleaned: list[str] = []
     doomed: list[str] = []
-    for name in os.listdir(directory):
+    for name in names:
+        if not name.endswith(_LEFTOVERS):
+            continue
         if name.endswith(DELETED):
             if not name.endswith(_SNAPSHOT_DELETED):
                 doomed.append(name)
@@ -79,21 +84,18 @@ def _finish_swaps(directory: str, swaps: list[str]) -> None:
         os.rename(path, path.removesuffix(SWAP))
 
 
-def _remove_orphaned_indexes(directory: str) -> None:
-    names = set(os.listdir(directory))
+def _without_orphans(directory: str, names: list[str]) -> list[str]:
+    """Remove indexes that have no log file."""
+    logs = set(log_offsets(names))
+    kept = []
     for name in names:
-        offset = offset_of(name)
-        if offset is None or kind_of(name) not in SEGMENT_KINDS:
-            continue
-        if file_name(offset, LOG) not in names:
+        if kind_of(name) in SEGMENT_KINDS and offset_of(name) not in logs:
             os.unlink(os.path.join(directory, name))
+        else:
+            kept.append(name)
+    return kept
 
 
-def log_offsets(directory: str) -> list[int]:
-    """The base offsets of all segments, in order."""
-    offsets = []
-    for name in os.listdir(directory):
-        offset = offset_of(name)
-        if offset is not None and kind_of(name) == LOG:
-            offsets.append(offset)
-    return sorted(offsets)
+def log_offsets(names: list[str]) -> list[int]:
+    """The base offsets of all segments among a directory's files, in order."""
+    return offsets_of_kind(names, LOG)

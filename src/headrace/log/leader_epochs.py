@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from headrace.log.file_names import LEADER_EPOCH_CHECKPOINT
-from headrace.log.text_files import replace_text_file
+from headrace.log.text_files import read_small_file, replace_text_file
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
@@ -41,8 +41,7 @@ class LeaderEpochs:
     def load(self) -> bool:
         """Read the file; False if there is none or it is not readable."""
         try:
-            with open(self.path, encoding="utf-8") as file:
-                lines = file.read().split("\n")
+            lines = read_small_file(self.path).decode("ascii").split("\n")
             if lines[0] != "0":
                 return False
             pairs = [line.split(" ") for line in lines[2 : 2 + int(lines[1])]]

@@ -4,6 +4,7 @@ import os
 
 from headrace.base.uuids import ZERO_UUID
 from headrace.log.config import LogConfig
+from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.index_repair import indexes_are_sound, repair_indexes
 from headrace.log.interrupted_swaps import log_offsets, tidy_directory
 from headrace.log.log_state import LogState
@@ -32,8 +33,6 @@ def create_log(
 ) -> PartitionLog:
     """A new, empty log; the directory must not exist yet. Raises OSError."""
     os.mkdir(directory)
-    if topic_id != ZERO_UUID:
-        write_topic_id(directory, topic_id)
     log = PartitionLog(
         directory,
         topic,
@@ -43,6 +42,8 @@ def create_log(
         files=files,
         producer_expiration_ms=producer_expiration_ms,
     )
+    if topic_id != ZERO_UUID:
+        log.unsynced_paths.append(write_topic_id(directory, topic_id))
     log.log_start_offset = log.log_end_offset = log.recovery_point = start_offset
     _begin(log, start_offset, now_ms)
     log.last_flush_ms = now_ms
@@ -77,7 +78,7 @@ def load_log(
             now_ms=now_ms,
             producer_expiration_ms=producer_expiration_ms,
         )
-    tidy_directory(directory)
+    names = tidy_directory(directory)
     log = PartitionLog(
         directory,
         topic,
@@ -87,7 +88,8 @@ def load_log(
         files=files,
         producer_expiration_ms=producer_expiration_ms,
     )
-    _load_segments(log, now_ms, log_start_offset)
+    log.producers.snapshots = offsets_of_kind(names, SNAPSHOT)
+    _load_segments(log, log_offsets(names), now_ms, log_start_offset)
     log.recovery_point = log.log_end_offset
     if not clean:
         log.recovery_point = min(recovery_point, log.log_end_offset)
@@ -97,8 +99,10 @@ def load_log(
     return log
 
 
-def _load_segments(log: LogState, now_ms: int, log_start_offset: int) -> None:
-    for base_offset in log_offsets(log.directory):
+def _load_segments(
+    log: LogState, base_offsets: list[int], now_ms: int, log_start_offset: int
+) -> None:
+    for base_offset in base_offsets:
         log.segments.add(Segment.open(log.files, log.directory, base_offset, now_ms))
     for segment in log.segments:
         if not indexes_are_sound(segment):

@@ -96,8 +96,21 @@ class LogAppends(LogWrites):
                     f" {header.base_offset} is less than the next offset {expected}.",
                 )
             expected = header.next_offset
-        position, last = headers[-1]
-        return self._write_batches(memoryview(buffer)[: position + last.size], headers, now_ms)
+        return self._follow(memoryview(buffer), headers, now_ms)
+
+    def _follow(self, buffer: memoryview, headers: Headers, now_ms: int) -> AppendResult:
+        """Write one piece, or several if a fetch brought more than a segment holds."""
+        start, (position, last) = headers[0][0], headers[-1]
+        end = position + last.size
+        if end - start > self._segment_bytes and len(headers) > 1:
+            middle = len(headers) // 2
+            first = self._follow(buffer, headers[:middle], now_ms)
+            return self._follow(buffer, headers[middle:], now_ms)._replace(
+                base_offset=first.base_offset
+            )
+        if start:
+            headers = [(position - start, header) for position, header in headers]
+        return self._write_batches(buffer[start:end], headers, now_ms)
 
     def start_leader_epoch(self, leader_epoch: int) -> None:
         """Note that an epoch begins at the log end, before its leader has written anything."""

@@ -35,7 +35,7 @@ class LogReads(LogState):
         if offset >= end_offset:
             return b""
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(None)
         active = self.active
         try:
             if offset >= active.base_offset:

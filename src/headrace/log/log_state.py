@@ -42,6 +42,7 @@ class LogState:
         "topic",
         "topic_id",
         "truncations",
+        "unsynced_paths",
     )
 
     active: Segment
@@ -74,6 +75,8 @@ class LogState:
         self.last_flush_ms = 0
         #: Names in the directory changed since its last fsync.
         self.directory_unsynced = True
+        #: Small files that the next flush has to sync.
+        self.unsynced_paths: list[str] = []
         #: Files renamed to `.deleted`, and when they may go.
         self.pending_deletes: list[tuple[int, str]] = []
         #: Counts cuts at the end, so that a flush under way does not vouch for what came after.
@@ -118,7 +121,7 @@ class LogState:
 
     def require_healthy(self) -> None:
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(None)
 
     def roll(self, now_ms: int, first_offset: int = 0) -> Segment:
         """Begin a new active segment; the old one is left as Kafka leaves it.

@@ -91,7 +91,7 @@ class LogWrites(LogState):
     ) -> Segment:
         """The segment the next bytes go to: the active one, or a new one if it is time."""
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(None)
         segment = self.active
         size = segment.size
         if size + length > self._segment_bytes and length > self._segment_bytes:

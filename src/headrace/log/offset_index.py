@@ -26,13 +26,11 @@ class OffsetIndex(IndexFile):
 
     def lookup(self, offset: int) -> int:
         """A position at or before the batch that holds `offset`."""
-        slot = self.floor_slot(offset - self.base_offset, 0)
-        return self.get(slot)[1] if slot >= 0 else 0
+        return self.floor(offset - self.base_offset, 0)[1][1]
 
     def boundary_before(self, position: int) -> int:
         """The last indexed batch start at or before `position`."""
-        slot = self.floor_slot(position, 1)
-        return self.get(slot)[1] if slot >= 0 else 0
+        return self.floor(position, 1)[1][1]
 
     def last_position(self) -> int:
         """Where the last indexed batch begins."""

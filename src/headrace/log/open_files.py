@@ -15,13 +15,14 @@ _OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 class OpenFile:
     """A path that may be open; readers take `fd` and fall back to `OpenFiles.open` below zero."""
 
-    __slots__ = ("fd", "path", "pins", "used")
+    __slots__ = ("fd", "listed", "path", "pins", "used")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.fd = -1
         self.used = False
         self.pins = 0
+        self.listed = False  # counts against the limit and may be closed for another
 
 
 class OpenFiles:
@@ -48,6 +49,8 @@ class OpenFiles:
         """The descriptor of `file`, opened now if need be."""
         file.used = True
         if file.fd >= 0:
+            if not file.listed:  # closed while pinned, and wanted again
+                self._list(file)
             return file.fd
         while len(self._open) >= self.limit and self._close_one():
             pass
@@ -59,7 +62,7 @@ class OpenFiles:
                 if error.errno in (errno.EMFILE, errno.ENFILE) and self._close_one():
                     continue
                 raise
-            self._open.append(file)
+            self._list(file)
             return file.fd
 
     def pin(self, file: OpenFile) -> int:
@@ -70,19 +73,21 @@ class OpenFiles:
 
     def unpin(self, file: OpenFile) -> None:
         file.pins -= 1
-        if file.pins == 0 and file not in self._open:
+        if file.pins == 0 and not file.listed:
             self._close_descriptor(file)
 
     def close(self, file: OpenFile) -> None:
         """Close `file`; if it is pinned, as soon as the last pin is gone."""
-        if file.fd < 0:
+        if not file.listed:
             return
-        try:
-            self._open.remove(file)
-        except ValueError:
-            return
+        self._open.remove(file)
+        file.listed = False
         if file.pins == 0:
             self._close_descriptor(file)
+
+    def _list(self, file: OpenFile) -> None:
+        self._open.append(file)
+        file.listed = True
 
     def _close_one(self) -> bool:
         """Close the first file that nobody used since the hand last passed."""
@@ -92,6 +97,7 @@ class OpenFiles:
                 file.used = False
                 self._open.append(file)
                 continue
+            file.listed = False
             self._close_descriptor(file)
             return True
         return False

@@ -4,16 +4,20 @@ import os
 
 from headrace.base.uuids import format_uuid, parse_uuid
 from headrace.log.file_names import PARTITION_METADATA
-from headrace.log.text_files import replace_text_file
+from headrace.log.text_files import read_small_file, replace_text_file
 
 
 def read_topic_id(directory: str) -> bytes | None:
-    """The topic id in the file, None if there is no file; `ValueError` if it is not readable."""
+    """The topic id in the file; None if there is no file, or power failed before it had text.
+
+    `ValueError` if it holds something else.
+    """
     path = os.path.join(directory, PARTITION_METADATA)
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = read_small_file(path).decode("utf-8")
     except FileNotFoundError:
+        return None
+    if not text.strip("\0"):
         return None
     fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     if fields.get("version") != "0" or "topic_id" not in fields:
@@ -21,7 +25,8 @@ def read_topic_id(directory: str) -> bytes | None:
     return parse_uuid(fields["topic_id"].strip())
 
 
-def write_topic_id(directory: str, topic_id: bytes) -> None:
-    """Write the file before any record, so that data never lies without its topic's id."""
+def write_topic_id(directory: str, topic_id: bytes) -> str:
+    """Write the file and return its path; like the data, it is synced by the log's first flush."""
     path = os.path.join(directory, PARTITION_METADATA)
-    replace_text_file(path, f"version: 0\ntopic_id: {format_uuid(topic_id)}", sync=True)
+    replace_text_file(path, f"version: 0\ntopic_id: {format_uuid(topic_id)}", sync=False)
+    return path

@@ -10,8 +10,9 @@ from struct import Struct
 from crc32c import crc32c
 
 from headrace.log.errors import CorruptSnapshotError
-from headrace.log.file_names import SNAPSHOT, kind_of, offset_of
+from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.producer_entry import SNAPSHOT_ENTRY, ProducerEntry, entry_from_snapshot
+from headrace.log.text_files import read_small_file
 
 _VERSION = 1
 _HEAD = Struct(">hIi")
@@ -48,15 +49,9 @@ def write_snapshot(path: str, entries: Iterable[ProducerEntry]) -> None:
 
 
 def read_snapshot(path: str) -> list[ProducerEntry]:
-    with open(path, "rb") as file:
-        return decode_snapshot(file.read())
+    return decode_snapshot(read_small_file(path))
 
 
 def snapshot_offsets(directory: str) -> list[int]:
     """The offsets of all producer snapshots in a partition's directory, in order."""
-    offsets = []
-    for name in os.listdir(directory):
-        offset = offset_of(name)
-        if offset is not None and kind_of(name) == SNAPSHOT:
-            offsets.append(offset)
-    return sorted(offsets)
+    return offsets_of_kind(os.listdir(directory), SNAPSHOT)

@@ -9,7 +9,7 @@ import os
 
 from headrace.log.errors import CorruptSnapshotError
 from headrace.log.file_names import SNAPSHOT, file_name
-from headrace.log.producer_snapshot import read_snapshot, snapshot_offsets, write_snapshot
+from headrace.log.producer_snapshot import read_snapshot, write_snapshot
 from headrace.log.producer_table import ProducerTable
 
 
@@ -40,10 +40,9 @@ class ProducerStates(ProducerTable):
         """Start anew from the latest sound snapshot inside the log; the others outside go."""
         self.clear()
         self.end_offset = log_start_offset
-        for offset in snapshot_offsets(self.directory):
+        for offset in self.snapshots.copy():
             if not log_start_offset < offset <= end_offset:
                 self.delete_snapshot(offset)
-        self.snapshots = snapshot_offsets(self.directory)
         while self.snapshots:
             offset = self.snapshots[-1]
             try:
@@ -63,7 +62,6 @@ class ProducerStates(ProducerTable):
 
     def remove_stray_snapshots(self, base_offsets: list[int]) -> None:
         """Keep the snapshots at segment starts and the one of the last clean stop."""
-        self.snapshots = snapshot_offsets(self.directory)
         starts = set(base_offsets)
         strays = [offset for offset in self.snapshots if offset not in starts]
         if strays and base_offsets and strays[-1] > base_offsets[-1]:

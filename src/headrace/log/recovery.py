@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from headrace.log.batch_checks import checked_batches, forget_indexes
 from headrace.log.config import INT32_MAX, LogConfig
+from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.index_repair import indexes_are_sound, repair_indexes
 from headrace.log.interrupted_swaps import log_offsets, tidy_directory
 from headrace.log.leader_epochs import LeaderEpochs
@@ -57,8 +58,9 @@ class Recovery:
         self._truncated = 0
 
     def run(self) -> RecoveryReport:
-        tidy_directory(self._directory)
-        for base_offset in log_offsets(self._directory):
+        names = tidy_directory(self._directory)
+        self._producers.snapshots = offsets_of_kind(names, SNAPSHOT)
+        for base_offset in log_offsets(names):
             self._segments.add(
                 Segment.open(self._files, self._directory, base_offset, self._now_ms)
             )

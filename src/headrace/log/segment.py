@@ -13,6 +13,8 @@ from headrace.log.segment_files import SegmentFiles
 #: Positions remembered for readers that go on where they stopped, per segment.
 _HINTS_MAX = 64
 _NO_TIMESTAMP = -1
+#: Stands for a time that is in the files, where nobody has looked for it yet.
+_NOT_READ = -(1 << 63)
 
 
 class Segment(SegmentFiles):
@@ -36,8 +38,8 @@ class Segment(SegmentFiles):
         self.created_ms = 0
         #: Where the last indexed batch begins; -1 until the first append after opening.
         self.indexed_position = -1
-        self._first_timestamp: int | None = None
-        self._max_timestamp: int | None = None
+        self._first_timestamp = _NOT_READ
+        self._max_timestamp = _NOT_READ
         self._max_timestamp_offset = base_offset
         #: Offset -> position of the first batch that reaches it, for sequential readers.
         self._hints: dict[int, int] = {}
@@ -89,12 +91,12 @@ class Segment(SegmentFiles):
 
     def note(self, position: int, last_offset: int, max_timestamp: int, interval: int) -> None:
         """Keep times and indexes up to date with a batch that was written at `position`."""
-        if max_timestamp > self._max_timestamp:  # type: ignore[operator]
+        if max_timestamp > self._max_timestamp:
             self._max_timestamp = max_timestamp
             self._max_timestamp_offset = last_offset
         if position - self.indexed_position > interval:
             self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)  # type: ignore[arg-type]
+            self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
             self.indexed_position = position
         elif position == 0:
             self._first_timestamp = max_timestamp
@@ -197,7 +199,7 @@ class Segment(SegmentFiles):
 
     def max_timestamp_and_offset(self) -> tuple[int, int]:
         """The largest timestamp, and the last offset of the batch that brought it."""
-        if self._max_timestamp is None:
+        if self._max_timestamp == _NOT_READ:
             self._max_timestamp, self._max_timestamp_offset = self.time_index.last_entry()
         return self._max_timestamp, self._max_timestamp_offset
 
@@ -213,7 +215,7 @@ class Segment(SegmentFiles):
 
     def first_timestamp(self) -> int:
         """The first batch's largest timestamp, or -1; segments roll by their distance from it."""
-        if self._first_timestamp is None:
+        if self._first_timestamp == _NOT_READ:
             self._first_timestamp = _NO_TIMESTAMP
             for _, header in scan_headers(self.fd(), 0, self.size):
                 self._first_timestamp = header.max_timestamp
@@ -245,7 +247,7 @@ class Segment(SegmentFiles):
 
     def _read_times_again(self) -> None:
         self.indexed_position = self.offset_index.last_position()
-        self._first_timestamp = None if self.size else _NO_TIMESTAMP
+        self._first_timestamp = _NOT_READ if self.size else _NO_TIMESTAMP
         timestamp, offset = self.time_index.last_entry()
         start = self.offset_index.lookup(offset)
         for _, header in scan_headers(self.fd(), start, self.size):

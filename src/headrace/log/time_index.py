@@ -48,8 +48,7 @@ class TimeIndex(IndexFile):
 
     def lookup(self, timestamp: int) -> int:
         """An offset at or before the first record that is as new as `timestamp`."""
-        slot = self.floor_slot(timestamp, 0)
-        return self.base_offset + self.get(slot)[1] if slot >= 0 else self.base_offset
+        return self.base_offset + self.floor(timestamp, 0)[1][1]
 
     def truncate_to(self, offset: int) -> None:
         """Drop entries that speak of `offset` or anything after it."""

@@ -6,7 +6,12 @@ The first leader of the metadata log copies them into the log; after that nobody
 from collections.abc import Mapping, Sequence
 
 from headrace.base.checks import InvariantBrokenError
-from headrace.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION, default_levels
+from headrace.metadata.features import (
+    ELR_VERSION,
+    LATEST_METADATA_VERSION,
+    METADATA_VERSION,
+    default_levels,
+)
 from headrace.metadata.image import ConfigResource
 from headrace.metadata.record_codec import AnyRecord, decode_record
 from headrace.metadata.records import (
@@ -82,14 +87,15 @@ def activation_records(
         records.append(AbortTransactionRecord(reason="Controller failover"))
     records.append(BeginTransactionRecord(name=TRANSACTION_NAME))
     records.extend(bootstrap)
-    # With eligible leader replicas, the cluster's minimum must be known to the controller.
-    records.append(
-        ConfigRecord(
-            resource_type=ConfigResource.BROKER,
-            resource_name="",
-            name=MIN_INSYNC_REPLICAS,
-            value=str(min_insync_replicas),
+    if any(isinstance(r, FeatureLevelRecord) and r.name == ELR_VERSION for r in bootstrap):
+        # Eligible leader replicas rest on this number, so all controllers must agree on it.
+        records.append(
+            ConfigRecord(
+                resource_type=ConfigResource.BROKER,
+                resource_name="",
+                name=MIN_INSYNC_REPLICAS,
+                value=str(min_insync_replicas),
+            )
         )
-    )
     records.append(EndTransactionRecord())
     return records

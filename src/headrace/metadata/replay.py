@@ -10,15 +10,18 @@ from headrace.base.checks import InvariantBrokenError
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.delta import MetadataDelta
 from headrace.metadata.image import MetadataImage
-from headrace.metadata.record_codec import AnyRecord, decode_record
+from headrace.metadata.record_codec import AnyRecord, decode_record, encode_record
 from headrace.metadata.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
+    NoOpRecord,
 )
 from headrace.records.batch import Buffer, check_batch, iter_headers
 from headrace.records.reader import read_checked_batch
 from headrace.records.record import Record
+
+_NO_OP = encode_record(NoOpRecord())
 
 
 @dataclass(slots=True)
@@ -32,9 +35,10 @@ class Transaction:
 class Replayer:
     """Replays batches into one delta; `apply` turns them into an image."""
 
-    def __init__(self, image: MetadataImage) -> None:
+    def __init__(self, image: MetadataImage, transaction: Transaction | None = None) -> None:
         self._delta = MetadataDelta(image)
-        self.transaction: Transaction | None = None
+        #: The transaction that is open.
+        self.transaction = transaction
         self.offset = image.offset
         self.epoch = image.epoch
         self.timestamp_ms = image.timestamp_ms
@@ -56,9 +60,13 @@ class Replayer:
                 self.control_records.extend(records)
             else:
                 for record in records:
-                    if record.value is None:
+                    value = record.value
+                    if value == _NO_OP:  # two a second in Kafka's logs
+                        self.has_records = True
+                    elif value is None:
                         raise InvariantBrokenError(f"no metadata at offset {record.offset}")
-                    self.replay(decode_record(record.value), record.offset)
+                    else:
+                        self.replay(decode_record(value), record.offset)
             if not from_snapshot:
                 self.offset = header.last_offset
                 self.epoch = header.leader_epoch

@@ -69,6 +69,11 @@ class Partition:
         """No transaction below this offset is still open."""
         return self.log.last_stable_offset(self.high_watermark)
 
+    def restore_high_watermark(self, stored: int) -> None:
+        """Start from the checkpoint of the last run, as far as the log still bears it out."""
+        low, high = self.log.log_start_offset, self.log.log_end_offset
+        self.high_watermark = min(max(stored, low), high)
+
     def lead_or_follow(self, leadership: Leadership) -> None:
         """Take over a new state from the metadata; a new epoch of ours starts at the log end."""
         is_new_epoch = leadership.leader_epoch > self.leadership.leader_epoch

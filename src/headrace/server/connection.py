@@ -212,9 +212,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closed:
             return
         self._serve_frames()
-        if self._is_read_paused and not (
-            self._is_busy or self._is_write_paused or self._is_closed
-        ):
+        if self._is_read_paused and not (self._is_busy or self._is_write_paused or self._is_closed):
             self._is_read_paused = False
             self._transport.resume_reading()
 

@@ -77,8 +77,7 @@ class Listener:
     def __init__(
         self,
         name: str,
-        host: str,
-        port: int,
+        sock: socket.socket,
         *,
         dispatcher: Dispatcher,
         authorizer: Authorizer,
@@ -88,8 +87,8 @@ class Listener:
         metrics: BrokerMetrics,
     ) -> None:
         self.name = name
-        self.host = host
-        self.port = port
+        self._socket = sock
+        self.host, self.port = sock.getsockname()[:2]
         self.frame_size_max = limits.frame_size_max
         self._dispatcher = dispatcher
         self._authorizer = authorizer
@@ -102,16 +101,11 @@ class Listener:
         self._idle_check: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        """Bind and accept; port 0 becomes the port that the system chose."""
+        """Accept connections from now on."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            self._make_connection,
-            self.host or None,
-            self.port,
-            backlog=_BACKLOG,
-            reuse_address=True,
+            self._make_connection, sock=self._socket, backlog=_BACKLOG
         )
-        self.port = self._server.sockets[0].getsockname()[1]
         self._schedule_idle_check()
 
     def _make_connection(self) -> Connection:

@@ -37,7 +37,7 @@ from headrace.raft.messages import (
 )
 from headrace.records.control import ControlType, control_batch
 from headrace.server.metadata_snapshots import SnapshotMaker
-from headrace.server.metadata_store import Flushing, MetadataStore
+from headrace.server.metadata_store import Flushing, LoadedMetadata, MetadataStore
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class _Pending:
     image: MetadataImage
     changes: MetadataChanges | None
     reply: Any
-    done: Done | None
+    done: Done
 
 
 class MetadataPlane:
@@ -66,7 +66,7 @@ class MetadataPlane:
         self,
         store: MetadataStore,
         raft: RaftMachine,
-        loaded: MetadataImage,
+        loaded: LoadedMetadata,
         clock: Clock,
         snapshots: SnapshotMaker,
         *,
@@ -74,16 +74,19 @@ class MetadataPlane:
         on_failure: Callable[[BaseException], None] | None = None,
     ) -> None:
         #: What is durable: all that brokers may know.
-        self.image = loaded
+        self.image = loaded.image
         self.raft = raft
         self.epoch = -1
-        self._latest = loaded
+        self._latest = loaded.image
+        #: A metadata transaction that is open, left by a leader that died.
+        self.transaction = loaded.transaction
         self._store = store
         self._clock = clock
         self._snapshots = snapshots
         self._idle_interval_ms = idle_interval_ms
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._on_failure = on_failure
+        #: Told once if the disk of the metadata log fails: the node must stop.
+        self.on_failure = on_failure
         self._listeners: list[Listener] = []
         self._pending: deque[_Pending] = deque()
         self._flushing: asyncio.Future[None] | None = None
@@ -115,6 +118,15 @@ class MetadataPlane:
     def write_now(self, records: Sequence[AnyRecord]) -> MetadataImage:
         """Append records before the node serves anything; returns the state with them."""
         self._write(records)
+        return self._latest
+
+    def read_bootstrap(self) -> list[AnyRecord]:
+        """The records that `storage format` left for the cluster's first leader."""
+        return self._store.read_bootstrap()
+
+    @property
+    def latest(self) -> MetadataImage:
+        """The state with everything written so far, durable or not."""
         return self._latest
 
     @property
@@ -173,7 +185,7 @@ class MetadataPlane:
         now_ms = self._clock.wall_ms()
         metadata_version = self._latest.metadata_version
         offset = self.log_end_offset
-        replayer = Replayer(self._latest)
+        replayer = Replayer(self._latest, self.transaction)
         for start in range(0, len(records), RECORDS_PER_OPERATION_MAX):
             part = records[start : start + RECORDS_PER_OPERATION_MAX]
             # Replay first: records that do not fit the state must not reach the log.
@@ -186,6 +198,7 @@ class MetadataPlane:
             offset += len(part)
         replayer.offset, replayer.epoch, replayer.timestamp_ms = offset - 1, self.epoch, now_ms
         self._latest, changes = replayer.apply()
+        self.transaction = replayer.transaction
         self.raft.handle(LogAppended(offset))
         return changes
 
@@ -218,7 +231,11 @@ class MetadataPlane:
         except LogDirFailure as error:
             self._fail(error)
             return
-        self._carry_out(self.raft.handle(LogFlushed(end_offset)))
+        try:
+            self._carry_out(self.raft.handle(LogFlushed(end_offset)))
+        except Exception as error:  # noqa: BLE001 - a listener that fails leaves the node in doubt
+            self._fail(error)
+            return
         if self._pending:
             self._schedule_flush()
         elif self._closed is None:
@@ -247,8 +264,7 @@ class MetadataPlane:
             entry = pending.popleft()
             if entry.changes is not None:
                 self._show(entry.changes, entry.image)
-            if entry.done is not None:
-                entry.done(entry.reply)
+            entry.done(entry.reply)
         if not pending:
             self.image = self._latest
 
@@ -256,19 +272,20 @@ class MetadataPlane:
         self.image = image
         for listener in self._listeners:
             listener(changes, image)
+        if changes.brokers or changes.controllers:
+            self.start_idle_records()
 
     def _fail(self, error: BaseException) -> None:
         """The metadata log's disk failed: nothing can be promised any more."""
         if self._closed is not None:
             return
-        logger.critical("the metadata log failed: %s", error)
+        logger.critical("the metadata plane stops: %s", error, exc_info=error)
         self._closed = error
         pending, self._pending = self._pending, deque()
         for entry in pending:
-            if entry.done is not None:
-                entry.done(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
-        if self._on_failure is not None:
-            self._on_failure(error)
+            entry.done(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+        if self.on_failure is not None:
+            self.on_failure(error)
 
     def _quorum(self) -> QuorumRecords:
         return QuorumRecords(self.raft.kraft_version, self.raft.voters)
@@ -278,19 +295,27 @@ class MetadataPlane:
     def start_idle_records(self) -> None:
         """Write a NoOp whenever nothing was written for `metadata.max.idle.interval.ms`.
 
-        Kafka does this so that followers and observers see the high watermark move. A node that is
-        alone has nobody to tell, and two fsyncs a second for nothing wear its disk: so the server
-        turns this on only where the setting is given, or where there are other nodes.
+        Kafka does this so that other voters and brokers see the high watermark move. A node that
+        is alone has nobody to tell, and two fsyncs a second for nothing wear its disk: it begins
+        only when a second node registers.
         """
-        if self._idle_interval_ms > 0 and self._closed is None:
-            self._arm_idle_timer(self.next_offset)
+        if self._idle_interval_ms > 0 and self._idle_timer is None and not self._is_alone():
+            self._arm_idle_timer()
 
-    def _arm_idle_timer(self, seen_offset: int) -> None:
+    def _is_alone(self) -> bool:
+        nodes = (
+            self.image.brokers.keys() | self.image.controllers.keys() | set(self.raft.voters.ids)
+        )
+        return len(nodes) <= 1
+
+    def _arm_idle_timer(self) -> None:
+        seen_offset = self.next_offset
+
         def expire() -> None:
             if self._closed is None:
                 if self.next_offset == seen_offset:
                     self.submit(lambda _: ControllerResult(None, [NoOpRecord()]), lambda _: None)
-                self._arm_idle_timer(self.next_offset)
+                self._arm_idle_timer()
 
         loop = asyncio.get_running_loop()
         self._idle_timer = loop.call_later(self._idle_interval_ms / 1000, expire)

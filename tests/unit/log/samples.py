@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from struct import pack
+from typing import Any
 
 from headrace.log.append import AppendOrigin, AppendResult
 from headrace.log.config import LogConfig
@@ -67,14 +68,15 @@ def marker(
     )
 
 
-def new_log(directory: Path, *, files: OpenFiles | None = None, **settings: object) -> PartitionLog:
-    """An empty log `t-0` in `directory`; settings are fields of `LogConfig`."""
+def new_log(directory: Path, **settings: Any) -> PartitionLog:
+    """An empty log `t-0` in `directory`; settings are `files` and fields of `LogConfig`."""
+    files = settings.pop("files", None)
     return create_log(
         str(directory / "t-0"),
         "t",
         0,
         topic_id=TOPIC_ID,
-        config=LogConfig(**settings),  # type: ignore[arg-type]
+        config=LogConfig(**settings),
         files=files or OpenFiles(),
         now_ms=NOW,
     )

@@ -59,11 +59,12 @@ def test_any_flipped_byte_behind_the_recovery_point_cuts_the_log_there(tmp_path:
     append(log, batch(3))
     whole = _log_path(log).stat().st_size
     append(log, batch(2))
+    end = log.active.size
     append(log, batch(1))
     kill(log)
     full = _log_path(log).read_bytes()
     # The broker stamps base offset and leader epoch after the checksum is made.
-    protected = [*range(whole + 8, whole + 12), *range(whole + 16, whole + 100)]
+    protected = [*range(whole + 8, whole + 12), *range(whole + 16, end)]
     for at in protected:
         damaged = bytearray(full)
         damaged[at] ^= 0xFF
@@ -82,6 +83,24 @@ def test_zeros_behind_the_data_are_cut(tmp_path: Path) -> None:
     os.truncate(_log_path(log), size + 100_000)
     assert reload(log, clean=False).log_end_offset == 3
     assert _log_path(log).stat().st_size == size
+
+
+def test_indexes_that_kafka_preallocated_are_read_to_their_last_entry(tmp_path: Path) -> None:
+    log = new_log(tmp_path, index_interval_bytes=100)
+    for n in range(20):
+        append(log, batch(1, timestamp=NOW + n))
+    log.close()
+    before = _index_bytes(log)
+    for name, data in before.items():
+        entry = 8 if name.endswith(".index") else 12
+        os.truncate(os.path.join(log.directory, name), len(data) + 1000 * entry)
+    again = reload(log, clean=True)
+    assert spans(again.read(13, 1, end_offset=20)) == [(13, 13)]
+    found = again.find_by_timestamp(NOW + 15)
+    assert found is not None
+    assert found.offset == 15
+    again.close()
+    assert _index_bytes(log) == before
 
 
 def test_segments_behind_a_bad_batch_are_deleted(tmp_path: Path) -> None:
@@ -118,8 +137,20 @@ def test_rebuilt_indexes_equal_those_written_while_appending(tmp_path: Path) -> 
     }
 
 
-@pytest.mark.parametrize("kind", [".index", ".timeindex", ".txnindex"])
-@pytest.mark.parametrize("damage", ["missing", "odd size", "nonsense"])
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [
+        (".index", "missing"),
+        (".index", "odd size"),
+        (".index", "nonsense"),
+        (".timeindex", "missing"),
+        (".timeindex", "odd size"),
+        (".timeindex", "nonsense"),
+        # A missing transaction index means that nothing was aborted.
+        (".txnindex", "odd size"),
+        (".txnindex", "nonsense"),
+    ],
+)
 def test_a_damaged_index_is_rebuilt_even_after_a_clean_stop(
     tmp_path: Path, kind: str, damage: str
 ) -> None:
@@ -135,8 +166,6 @@ def test_a_damaged_index_is_rebuilt_even_after_a_clean_stop(
     name = next(name for name in sorted(written) if name.endswith(kind) and written[name])
     path = Path(log.directory) / name
     if damage == "missing":
-        if kind == ".txnindex":
-            pytest.skip("a missing transaction index means that nothing was aborted")
         path.unlink()
     elif damage == "odd size":
         path.write_bytes(written[name] + b"x")

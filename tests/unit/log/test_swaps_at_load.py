@@ -7,7 +7,16 @@ import pytest
 
 from headrace.log.partition_log import PartitionLog
 from headrace.log.segment import Segment
-from tests.unit.log.samples import NOW, append, batch, everything, file_names, new_log, reload, spans
+from tests.unit.log.samples import (
+    NOW,
+    append,
+    batch,
+    everything,
+    file_names,
+    new_log,
+    reload,
+    spans,
+)
 
 
 def _log_with_segments(directory: Path) -> PartitionLog:

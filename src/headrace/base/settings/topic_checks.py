@@ -9,7 +9,8 @@ from typing import NamedTuple
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.settings.definition import parse_all
 from headrace.base.settings.topic import TOPIC_SETTINGS
-from headrace.base.settings.values import Value, invalid_value
+from headrace.base.settings.typed import Values, integer, members
+from headrace.base.settings.values import invalid_value
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -47,9 +48,9 @@ def check_topic_names(configs: Mapping[str, str | None]) -> None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
 
 
-def _check_compaction_lag(values: Mapping[str, Value]) -> None:
-    low = _number(values, "min.compaction.lag.ms")
-    high = _number(values, "max.compaction.lag.ms")
+def _check_compaction_lag(values: Values) -> None:
+    low = integer(values, "min.compaction.lag.ms")
+    high = integer(values, "max.compaction.lag.ms")
     if low > high:
         message = (
             f"conflict topic config setting min.compaction.lag.ms ({low})"
@@ -58,7 +59,7 @@ def _check_compaction_lag(values: Mapping[str, Value]) -> None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, message)
 
 
-def _check_tiered_storage(values: Mapping[str, Value], tiered: TieredStorage) -> None:
+def _check_tiered_storage(values: Values, tiered: TieredStorage) -> None:
     if not values["remote.storage.enable"]:
         was_enabled = tiered.existing.get("remote.storage.enable", "").strip().lower() == "true"
         if was_enabled and not values["remote.log.delete.on.disable"]:
@@ -70,7 +71,7 @@ def _check_tiered_storage(values: Mapping[str, Value], tiered: TieredStorage) ->
             " Topic cannot be configured with remote log storage."
         )
         raise KafkaError(ErrorCode.INVALID_CONFIG, message)
-    if values["cleanup.policy"] not in (("delete",), ()):
+    if members(values, "cleanup.policy") not in (("delete",), ()):
         message = (
             "Remote log storage only supports topics with cleanup.policy=delete"
             " or cleanup.policy being an empty list."
@@ -83,9 +84,9 @@ def _check_tiered_storage(values: Mapping[str, Value], tiered: TieredStorage) ->
             _check_local_equals_total(values, unit)
 
 
-def _check_local_retention(values: Mapping[str, Value], unit: str) -> None:
+def _check_local_retention(values: Values, unit: str) -> None:
     total_name, local_name = f"retention.{unit}", f"local.retention.{unit}"
-    total, local = _number(values, total_name), _number(values, local_name)
+    total, local = integer(values, total_name), integer(values, local_name)
     if total < 0 or local == -2:
         return
     if local == -1:
@@ -96,8 +97,8 @@ def _check_local_retention(values: Mapping[str, Value], unit: str) -> None:
         raise invalid_value(local_name, local, reason)
 
 
-def _check_local_equals_total(values: Mapping[str, Value], unit: str) -> None:
-    total, local = _number(values, f"retention.{unit}"), _number(values, f"local.retention.{unit}")
+def _check_local_equals_total(values: Values, unit: str) -> None:
+    total, local = integer(values, f"retention.{unit}"), integer(values, f"local.retention.{unit}")
     if local not in (-2, total):
         message = (
             f"When `remote.log.copy.disable` is set to true, the `local.retention.{unit}`"
@@ -105,11 +106,6 @@ def _check_local_equals_total(values: Mapping[str, Value], unit: str) -> None:
             " because there will be no more logs copied to the remote storage."
         )
         raise KafkaError(ErrorCode.INVALID_CONFIG, message)
-
-
-def _number(values: Mapping[str, Value], name: str) -> int:
-    value = values[name]
-    return value if isinstance(value, int) else 0
 
 
 _SWITCHED_OFF = (

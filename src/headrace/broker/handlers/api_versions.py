@@ -29,9 +29,7 @@ class ApiVersionsHandler:
         self._table = table
         self._cluster = cluster
 
-    def __call__(
-        self, context: RequestContext, request: ApiVersionsRequest
-    ) -> ApiVersionsResponse:
+    def __call__(self, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
         if context.api_version >= 3 and not (
             _SOFTWARE.fullmatch(request.client_software_name)
             and _SOFTWARE.fullmatch(request.client_software_version)
@@ -40,9 +38,7 @@ class ApiVersionsHandler:
         image = self._cluster.image
         return ApiVersionsResponse(
             api_keys=[
-                ApiVersion(
-                    api_key=api.key, min_version=api.listed_min, max_version=api.version_max
-                )
+                ApiVersion(api_key=api.key, min_version=api.listed_min, max_version=api.version_max)
                 for api in self._table()
             ],
             supported_features=[

@@ -13,7 +13,6 @@ from headrace.broker.fetch_sessions import NO_SESSION, FetchPosition, FetchSessi
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
-from headrace.log.errors import LogDirFailure
 from headrace.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -132,10 +131,6 @@ class _Fetch:
                 data = self._read_one(partition, position, left, is_first=total == 0)
             except KafkaError as error:
                 data = self._refused(position, error)
-            except LogDirFailure as error:
-                data = self._refused(
-                    position, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-                )
             size = len(data.records) if data.records is not None else 0
             total += size
             left -= size
@@ -177,7 +172,9 @@ class _Fetch:
             data.records = log.read(offset, size, end_offset=stop, at_least_one=is_first)
         if is_committed:
             data.aborted_transactions = [
-                AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+                AbortedTransaction(
+                    producer_id=aborted.producer_id, first_offset=aborted.first_offset
+                )
                 for aborted in (log.aborted_transactions(offset, stop) if data.records else ())
             ]
         return data

@@ -10,8 +10,9 @@ from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
+from headrace.broker.offline_replicas import offline_replicas
 from headrace.broker.parked import Parked
-from headrace.broker.topic_answers import INTERNAL_TOPICS, check_topic_name
+from headrace.metadata.controller.topic_names import INTERNAL_TOPICS, check_topic_name
 from headrace.metadata.image import MetadataImage, PartitionImage, TopicImage
 from headrace.protocol.messages.metadata import (
     MetadataRequest,
@@ -28,9 +29,7 @@ AutoCreate = Callable[[list[str], Callable[[dict[str, KafkaError]], None]], None
 class MetadataHandler:
     """Serves API key 3."""
 
-    def __init__(
-        self, cluster: ClusterView, config: BrokerConfig, auto_create: AutoCreate
-    ) -> None:
+    def __init__(self, cluster: ClusterView, config: BrokerConfig, auto_create: AutoCreate) -> None:
         self._cluster = cluster
         self._config = config
         self._auto_create = auto_create
@@ -160,12 +159,6 @@ def _partition(
         isr_nodes=list(partition.isr),
         offline_replicas=offline_replicas(partition, image),
     )
-
-
-def offline_replicas(partition: PartitionImage, image: MetadataImage) -> list[int]:
-    """Replicas on brokers that are gone or fenced."""
-    brokers = image.brokers
-    return [r for r in partition.replicas if r not in brokers or brokers[r].fenced]
 
 
 def _unknown(

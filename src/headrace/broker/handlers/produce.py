@@ -2,10 +2,13 @@
 
 The common case runs straight through on the loop: header, checksum, write. A batch whose inside
 must be seen (compacted topics, another compression type, deep validation) parks the request
-while a thread looks; a flush that the topic demands parks it until the disk has it.
+while a helper process looks; a flush that the topic demands parks it until the disk has it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
@@ -15,9 +18,9 @@ from headrace.broker.context import RequestContext
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Close, Parked, Reply, Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.broker.produced_batch import ProducedBatch
 from headrace.log.append import AppendOrigin
-from headrace.log.errors import LogDirFailure
 from headrace.protocol.messages.produce import (
     LeaderIdAndEpoch,
     PartitionProduceData,
@@ -35,6 +38,13 @@ _ZSTD_SINCE = 7
 _TOPIC_IDS_SINCE = 13
 
 
+#: A batch with no more records than this is looked into on the spot.
+_FEW_RECORDS = 64
+
+#: Runs a preparation off the loop; the callback gets the outcome on the loop.
+PrepareElsewhere = Callable[[Preparation, Callable[[Prepared], None]], None]
+
+
 class ProduceHandler:
     """Serves API key 0."""
 
@@ -45,16 +55,16 @@ class ProduceHandler:
         clock: Clock,
         config: BrokerConfig,
         metrics: BrokerMetrics,
+        prepare_elsewhere: PrepareElsewhere,
     ) -> None:
+        self._prepare_elsewhere = prepare_elsewhere
         self._partitions = partitions
         self._scheduler = scheduler
         self._clock = clock
         self._config = config
         self._metrics = metrics
 
-    def __call__(
-        self, context: RequestContext, request: ProduceRequest
-    ) -> Reply | Parked:
+    def __call__(self, context: RequestContext, request: ProduceRequest) -> Reply | Parked:
         if request.acks not in (ACKS_ALL, ACKS_NONE, 1):
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
         batches: list[ProducedBatch] = []
@@ -118,25 +128,35 @@ class ProduceHandler:
     def _prepare(
         self, request: ProduceRequest, response: ProduceResponse, batches: list[ProducedBatch]
     ) -> Reply | Parked:
-        """Look into those batches that must be looked into, off the loop, then append."""
+        """Look into those batches that must be looked into, then append."""
         deep = self._config.deep_validation
-        slow = [batch for batch in batches if batch.needs_preparation(deep)]
+        slow: list[tuple[ProducedBatch, Preparation]] = []
+        for batch in batches:
+            job = batch.preparation(deep)
+            if job is None:
+                continue
+            if batch.header.codec == 0 and batch.header.record_count <= _FEW_RECORDS:
+                batch.prepared(prepare(job))
+            else:
+                slow.append((batch, job))
         if not slow:
             return self._append(request, response, batches)
         parked = Parked()
+        waiting = len(slow)
 
-        def appended(_: object) -> None:
-            reply = self._append(request, response, batches)
-            if isinstance(reply, Parked):
-                reply.when_done(parked.complete)
-            else:
-                parked.complete(reply)
+        def prepared(batch: ProducedBatch, outcome: Prepared) -> None:
+            nonlocal waiting
+            batch.prepared(outcome)
+            waiting -= 1
+            if waiting == 0:
+                reply = self._append(request, response, batches)
+                if isinstance(reply, Parked):
+                    reply.when_done(parked.complete)
+                else:
+                    parked.complete(reply)
 
-        def prepare() -> None:
-            for batch in slow:
-                batch.prepare()
-
-        self._scheduler.run_in_thread(prepare, appended)
+        for batch, job in slow:
+            self._prepare_elsewhere(job, partial(prepared, batch))
         return parked
 
     def _append(
@@ -153,10 +173,6 @@ class ProduceHandler:
                 done = partition.append(batch.records, batch.header, now_ms, AppendOrigin.CLIENT)
             except KafkaError as error:
                 self._refuse(result, error, partition.topic)
-                continue
-            except LogDirFailure as error:
-                storage = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-                self._refuse(result, storage, partition.topic)
                 continue
             result.base_offset = done.base_offset
             result.log_append_time_ms = done.append_time_ms
@@ -182,14 +198,17 @@ class ProduceHandler:
     ) -> Parked:
         """`flush.messages` is reached: no answer before the disk has the records."""
         parked = Parked()
+        flushes = [partition.log.begin_flush() for partition in unflushed]
 
         def flush() -> None:
-            for partition in unflushed:
-                partition.log.flush()
+            for one in flushes:
+                one.run()
 
-        def flushed(outcome: object) -> None:
-            if isinstance(outcome, BaseException):
-                error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(outcome))
+        def flushed(_: object) -> None:
+            try:
+                for one in flushes:
+                    one.finish()
+            except KafkaError as error:
                 for topic in response.responses:
                     for result in topic.partition_responses:
                         self._refuse(result, error, topic.name)

@@ -85,9 +85,7 @@ def make_job(candidate: Candidate, now_ms: int, map_bytes: int) -> CleanJob:
         segments=tuple(_facts(segment) for segment in segments),
         first_dirty_offset=candidate.first_dirty_offset,
         first_uncleanable_offset=candidate.first_uncleanable_offset,
-        aborted=tuple(
-            log.aborted_transactions(first_offset, candidate.first_uncleanable_offset)
-        ),
+        aborted=tuple(log.aborted_transactions(first_offset, candidate.first_uncleanable_offset)),
         producers={
             entry.producer_id: LastOfProducer(entry.last_offset, entry.epoch)
             for entry in log.producers

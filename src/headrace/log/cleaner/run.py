@@ -156,8 +156,8 @@ def _clean_group(
 
 def _with_ends(job: CleanJob) -> list[tuple[SegmentFacts, int]]:
     """Each segment with the offset where the next one begins."""
-    ends = [segment.base_offset for segment in job.segments[1:]]
-    return list(zip(job.segments, [*ends, job.first_uncleanable_offset], strict=True))
+    ends = [segment.base_offset for segment in job.segments]
+    return list(zip(job.segments, [*ends[1:], job.first_uncleanable_offset], strict=False))
 
 
 def _path(job: CleanJob, segment: SegmentFacts, kind: str) -> str:

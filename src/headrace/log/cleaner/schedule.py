@@ -56,10 +56,16 @@ class CleanerSchedule:
         if not worthy:
             return None
         job = make_job(max(worthy, key=_dirty_ratio), now_ms, map_bytes)
-        self._running[job.topic, job.partition] = job
+        self.begin(job)
         return job
 
-    def finish(self, job: CleanJob, result: CleanResult, log: PartitionLog | None, now_ms: int) -> bool:
+    def begin(self, job: CleanJob) -> None:
+        """From now on the segments that a job reads must stay."""
+        self._running[job.topic, job.partition] = job
+
+    def finish(
+        self, job: CleanJob, result: CleanResult, log: PartitionLog | None, now_ms: int
+    ) -> bool:
         """Swap the result of a round in; False if it came too late and was thrown away.
 
         Raises `LogDirFailure` if the disk fails half way; loading completes the swap then.
@@ -109,9 +115,7 @@ class CleanerSchedule:
             and key not in self.uncleanable
         )
 
-    def _examine(
-        self, log: PartitionLog, now_ms: int, high_watermark: HighWatermark
-    ) -> Candidate:
+    def _examine(self, log: PartitionLog, now_ms: int, high_watermark: HighWatermark) -> Candidate:
         key = (log.topic, log.partition)
         candidate = examine(log, self.offsets.get(key), now_ms, high_watermark(log))
         if candidate.checkpoint_invalid:

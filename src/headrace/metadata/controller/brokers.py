@@ -39,12 +39,14 @@ def register_broker(
     request: BrokerRegistrationRequest,
     *,
     next_offset: int,
-    has_live_session: bool,
+    has_live_session: bool = False,
+    is_own: bool = False,
 ) -> ControllerResult[int]:
     """Register a broker, fenced at first; the reply is its epoch.
 
     A new process of a known broker is told from an amended registration by its incarnation id; its
-    former self then leaves its partitions, cleanly or not.
+    former self then leaves its partitions, cleanly or not. `is_own` marks the broker that lives in
+    one process with the controller and will be unfenced before anybody sees it fenced.
     """
     _check_registration(image, settings, request, has_live_session)
     existing = image.brokers.get(request.broker_id)
@@ -80,11 +82,15 @@ def register_broker(
     records: list[AnyRecord] = []
     if existing is not None:
         clean = existing.epoch == request.previous_broker_epoch
-        leave = leadership.broker_leaves if clean else leadership.broker_stopped_uncleanly
-        records = leave(image, settings, request.broker_id)
-    record.broker_epoch = next_offset
+        if is_own:
+            records = leadership.own_restart(image, settings, request.broker_id, clean=clean)
+        elif clean:
+            records = leadership.broker_leaves(image, settings, request.broker_id)
+        else:
+            records = leadership.broker_stopped_uncleanly(image, settings, request.broker_id)
+    record.broker_epoch = next_offset + len(records)
     # The registration comes last: if it is lost, the broker registers again and nothing is amiss.
-    return ControllerResult(next_offset, [*records, record])
+    return ControllerResult(record.broker_epoch, [*records, record])
 
 
 def _check_registration(

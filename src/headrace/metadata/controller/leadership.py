@@ -140,18 +140,33 @@ def broker_joins(
     )
 
 
-def only_replica_restarts(image: MetadataImage, broker_id: int) -> list[AnyRecord]:
-    """New leader epochs for partitions whose one replica crashed and is back.
+def own_restart(
+    image: MetadataImage, settings: ControllerSettings, broker_id: int, *, clean: bool
+) -> list[AnyRecord]:
+    """The controller's own broker comes back, and is unfenced in the same breath.
 
-    Nobody else has their data, so leaving and rejoining would only write every partition twice.
-    The new epoch tells consumers where the tail may have been lost (KIP-320).
+    Partitions that it alone has stay with it: leaving and rejoining would only write each of them
+    twice. After a crash they get a new leader epoch, which tells consumers where a tail may have
+    been lost (KIP-320).
     """
-    return [
-        PartitionChangeRecord(topic_id=topic.topic_id, partition_id=index, leader=broker_id)
-        for topic, index, _ in partitions_where(
-            image, lambda partition: is_only_replica(partition, broker_id)
-        )
-    ]
+    records: list[AnyRecord] = []
+    if not clean:
+        records += [
+            PartitionChangeRecord(topic_id=topic.topic_id, partition_id=index, leader=broker_id)
+            for topic, index, _ in partitions_where(
+                image, lambda partition: is_only_replica(partition, broker_id)
+            )
+        ]
+
+    def leaves(partition: PartitionImage) -> bool:
+        is_member = broker_id in partition.isr or (not clean and broker_id in partition.elr)
+        return is_member and not is_only_replica(partition, broker_id)
+
+    if clean or not elr_enabled(image):
+        records += leader_and_isr_updates(image, settings, leaves, removed=broker_id)
+    else:
+        records += leader_and_isr_updates(image, settings, leaves, unclean=broker_id)
+    return records
 
 
 def is_only_replica(partition: PartitionImage, broker_id: int) -> bool:

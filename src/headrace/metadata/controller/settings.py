@@ -6,15 +6,25 @@ from dataclasses import dataclass
 from headrace.base.uuids import random_uuid
 from headrace.metadata.image import ConfigResource, MetadataImage
 
-#: Checks the complete settings of a resource; raises KafkaError(INVALID_CONFIG).
-ConfigCheck = Callable[[Mapping[str, str]], None]
+#: Checks a resource's name and its complete settings; raises KafkaError(INVALID_CONFIG).
+ConfigCheck = Callable[[str, Mapping[str, str]], None]
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
 
 
-def accept_all(settings: Mapping[str, str]) -> None:
+def accept_all(name: str, settings: Mapping[str, str]) -> None:
     """A check that finds nothing wrong."""
+
+
+def no_list(resource_type: int, name: str) -> bool:
+    """No setting is a list."""
+    return False
+
+
+def no_default(resource_type: int, name: str) -> str | None:
+    """No setting has a default."""
+    return None
 
 
 def first_of(count: int) -> int:
@@ -33,6 +43,10 @@ class ControllerSettings:
     unclean_leader_election: bool = False
     #: The checks for each kind of resource that may have settings.
     config_checks: Mapping[int, ConfigCheck] | None = None
+    #: Whether a setting of a kind of resource is a list, to which may be appended.
+    is_list_setting: Callable[[int, str], bool] = no_list
+    #: What a setting that nobody set stands for, as text.
+    default_setting: Callable[[int, str], str | None] = no_default
     new_uuid: Callable[[], bytes] = random_uuid
     #: A number from 0 up to, but not including, the argument: where striping begins.
     chance: Callable[[int], int] = first_of

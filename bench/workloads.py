@@ -1,0 +1,157 @@
+"""The work that is measured: each workload drives one broker with one client program.
+
+A workload gives figures by row key. Every one of them also notes the broker's CPU seconds per
+million records, whether or not a row shows it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bench.client_programs import (
+    TIMEOUT_SECONDS,
+    ProducerRun,
+    bench_java,
+    librdkafka_consumer,
+    producer_performance,
+)
+from bench.peer import Peer
+from bench.rows import CPU_PREFIX
+from bench.scale import Amount, Scale
+
+PARTITIONS = 4
+CONSUME_TOPIC = "bench-consume"
+
+#: What a side made of one workload, by row key.
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload(ABC):
+    """One kind of work on a running broker."""
+
+    name: str
+    amount: Amount
+
+    #: Whether the records to read must lie in the log before the broker starts.
+    needs_records: ClassVar[bool] = False
+
+    @abstractmethod
+    def figures(self, peer: Peer) -> Figures:
+        """Do the work; the figures without the CPU."""
+
+    @property
+    def records(self) -> int:
+        """All records the broker handles, the warm-up ones included."""
+        return self.amount.records
+
+    def measure(self, peer: Peer) -> Figures:
+        """Do the work and add what it cost the broker."""
+        before = peer.cpu_seconds()
+        figures = self.figures(peer)
+        spent = peer.cpu_seconds() - before
+        return {**figures, f"{CPU_PREFIX}{self.name}": spent / self.records * 1e6}
+
+    def prepare(self, peer: Peer) -> None:
+        """What has to be there before the broker's CPU is watched."""
+
+    def clean_up(self, peer: Peer) -> None:
+        """Remove what the work left in the broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Produce(Workload):
+    """ProducerPerformance with 100-byte records into a topic of its own."""
+
+    properties: Mapping[str, str]
+    partitions: int = PARTITIONS
+
+    @property
+    def topic(self) -> str:
+        return f"bench-{self.name}"
+
+    def prepare(self, peer: Peer) -> None:
+        peer.create_topic(self.topic, self.partitions)
+
+    def figures(self, peer: Peer) -> Figures:
+        run = ProducerRun(self.topic, self.amount, self.properties)
+        return {self.name: producer_performance(peer.bootstrap, run)}
+
+    def clean_up(self, peer: Peer) -> None:
+        held = peer.end_offsets(self.topic, self.partitions)
+        if held != self.records:
+            raise RuntimeError(f"{peer.side} holds {held} of {self.records} records")
+        peer.delete_topic(self.topic)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeWithLibrdkafka(Workload):
+    """confluent-kafka's consume loop on assigned partitions."""
+
+    needs_records: ClassVar[bool] = True
+
+    def figures(self, peer: Peer) -> Figures:
+        rate = librdkafka_consumer(peer.bootstrap, CONSUME_TOPIC, PARTITIONS, self.amount.records)
+        return {self.name: rate}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeWithJava(Workload):
+    """The Java consumer on assigned partitions."""
+
+    needs_records: ClassVar[bool] = True
+
+    @property
+    def records(self) -> int:
+        return self.amount.warmup + self.amount.records
+
+    def figures(self, peer: Peer) -> Figures:
+        arguments = (PARTITIONS, self.amount.records, self.amount.warmup, TIMEOUT_SECONDS - 10)
+        done = bench_java("AssignedConsumer", peer.bootstrap, CONSUME_TOPIC, *arguments)
+        return {self.name: done["records"] / done["seconds"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Latency(Workload):
+    """One record in flight between the Java producer and the Java consumer."""
+
+    topic: ClassVar[str] = "bench-latency"
+
+    def prepare(self, peer: Peer) -> None:
+        peer.create_topic(self.topic, 1)
+
+    def figures(self, peer: Peer) -> Figures:
+        arguments = (self.amount.records, self.amount.warmup, 100, TIMEOUT_SECONDS - 10)
+        done = bench_java("EndToEndLatency", peer.bootstrap, self.topic, *arguments)
+        return {
+            "latency-p50": done["p50_ms"],
+            "latency-p99": done["p99_ms"],
+            "latency-p999": done["p999_ms"],
+        }
+
+    def clean_up(self, peer: Peer) -> None:
+        peer.delete_topic(self.topic)
+
+
+def all_workloads(scale: Scale) -> tuple[Workload, ...]:
+    """Every workload of the tables, in their order."""
+    large = {"batch.size": "65536", "linger.ms": "5", "acks": "all"}
+    single = {"batch.size": "0", "linger.ms": "0", "acks": "1"}
+    return (
+        Produce("produce-defaults", scale.produce_defaults, {"acks": "1"}),
+        Produce("produce-64k", scale.produce_64k, large),
+        Produce("produce-lz4", scale.produce_lz4, {**large, "compression.type": "lz4"}),
+        # A request carries a batch per partition: one partition makes it one record.
+        Produce("produce-single", scale.produce_single, single, partitions=1),
+        ConsumeWithLibrdkafka("consume-librdkafka", scale.consume_librdkafka),
+        ConsumeWithJava("consume-java", scale.consume_java),
+        Latency("latency", scale.latency),
+    )
+
+
+def load_consume_topic(peer: Peer, records: int) -> None:
+    """Fill the topic that the consumers read, as a producer with defaults fills it."""
+    peer.create_topic(CONSUME_TOPIC, PARTITIONS)
+    run = ProducerRun(CONSUME_TOPIC, Amount(records, records // 10), {"acks": "1"})
+    producer_performance(peer.bootstrap, run)

@@ -1,0 +1,96 @@
+"""ListOffsets: the first, the last, or the first at a time; and the newer special offsets."""
+
+from __future__ import annotations
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.context import RequestContext
+from headrace.broker.partitions import Partitions
+from headrace.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from headrace.replication.partition import Partition
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+#: The version since which a special timestamp may be asked for.
+_SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+
+
+class ListOffsetsHandler:
+    """Serves API key 2."""
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+
+    def __call__(self, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        response = ListOffsetsResponse()
+        for topic in request.topics:
+            answer = ListOffsetsTopicResponse(name=topic.name)
+            response.topics.append(answer)
+            seen: set[int] = set()
+            for asked in topic.partitions:
+                result = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+                answer.partitions.append(result)
+                try:
+                    if asked.partition_index in seen:
+                        raise KafkaError(ErrorCode.INVALID_REQUEST)
+                    seen.add(asked.partition_index)
+                    self._answer(context, request, topic.name, asked, result)
+                except KafkaError as error:
+                    result.error_code = int(error.code)
+        return response
+
+    def _answer(
+        self,
+        context: RequestContext,
+        request: ListOffsetsRequest,
+        topic: str,
+        asked: ListOffsetsPartition,
+        result: ListOffsetsPartitionResponse,
+    ) -> None:
+        if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        partition = self._partitions.require(topic, asked.partition_index)
+        partition.require_leader(asked.current_leader_epoch)
+        if context.api_version < _SINCE.get(asked.timestamp, 0):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+        end = partition.readable_end(request.isolation_level)
+        _find(partition, asked.timestamp, end, result)
+
+
+def _find(
+    partition: Partition, timestamp: int, end: int, result: ListOffsetsPartitionResponse
+) -> None:
+    log = partition.log
+    if timestamp == LATEST:
+        result.offset = end
+        result.leader_epoch = partition.leadership.leader_epoch
+    elif timestamp in (EARLIEST, EARLIEST_LOCAL):
+        # Without tiered storage everything is local.
+        result.offset = log.log_start_offset
+        epoch = log.leader_epochs.epoch_for_offset(log.log_start_offset)
+        result.leader_epoch = partition.leadership.leader_epoch if epoch is None else epoch
+    elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        result.offset = -1
+    elif timestamp == MAX_TIMESTAMP or timestamp >= 0:
+        found = (
+            log.max_timestamp_offset()
+            if timestamp == MAX_TIMESTAMP
+            else log.find_by_timestamp(timestamp)
+        )
+        if found is not None and found.offset < end:
+            result.timestamp = found.timestamp
+            result.offset = found.offset
+            result.leader_epoch = found.leader_epoch
+    else:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{timestamp} is no special timestamp.")

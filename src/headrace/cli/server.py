@@ -1,0 +1,72 @@
+"""`headrace server start FILE`: a node from a server.properties file, as kafka-server-start does."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headrace.base.errors import KafkaError
+from headrace.cli.failure import CommandFailedError
+
+if TYPE_CHECKING:
+    from headrace.server.config import NodeConfig
+    from headrace.server.node import Node
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    start = actions.add_parser("start", help="start a node and serve until it is stopped")
+    start.add_argument("file", metavar="FILE", help="the server.properties file")
+    start.add_argument(
+        "--override",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a property that takes precedence over the file; may be given several times",
+    )
+    start.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="how log lines look"
+    )
+    start.add_argument(
+        "--log-level", default="INFO", help="DEBUG, INFO, WARNING or ERROR (default: INFO)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from headrace.server.config import NodeConfig
+    from headrace.server.properties import load_properties
+    from headrace.server.structured_log import configure_logging
+
+    configure_logging(args.log_level, as_json=args.log_format == "json")
+    try:
+        properties = load_properties(args.file, overrides=args.override, environment=os.environ)
+        config = NodeConfig.from_properties(properties)
+    except (KafkaError, OSError, ValueError) as error:
+        raise CommandFailedError(str(error)) from error
+    logger = logging.getLogger("headrace.server")
+    for warning in config.warnings:
+        logger.warning("%s", warning)
+
+    def ready(node: Node) -> None:
+        logger.info("listening on %s", node.bootstrap)
+
+    return serve(config, ready)
+
+
+def serve(config: NodeConfig, ready: Callable[[Node], None]) -> int:
+    """Run a node to its end; whatever keeps it from starting is one sentence."""
+    from headrace.base.checks import InvariantBrokenError
+    from headrace.log.directories import DataDirectoryError
+    from headrace.server.running import NodeFailedError, run_node
+    from headrace.server.sockets import BindError
+
+    try:
+        run_node(config, ready)
+    except (DataDirectoryError, BindError, NodeFailedError, KafkaError) as error:
+        raise CommandFailedError(str(error)) from error
+    except InvariantBrokenError as error:
+        raise CommandFailedError(f"The node cannot go on: {error}.") from error
+    return 0

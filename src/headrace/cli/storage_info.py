@@ -1,0 +1,59 @@
+"""`headrace storage info`: what a node's data directories hold, and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+
+from headrace.base.uuids import format_uuid
+from headrace.log.meta_properties import MetaProperties, read_meta_properties
+
+
+def print_info(directories: list[str]) -> int:
+    """Print Kafka's lines; exit code 1 if there are problems."""
+    found: list[str] = []
+    problems: list[str] = []
+    first: MetaProperties | None = None
+    for directory in sorted(directories):
+        if not os.path.isdir(directory):
+            what = "is not a directory" if os.path.exists(directory) else "does not exist"
+            problems.append(f"{directory} {what}")
+            continue
+        found.append(directory)
+        try:
+            properties = read_meta_properties(directory)
+        except ValueError as error:
+            problems.append(f"Error loading {error}")
+            continue
+        if properties is None:
+            problems.append(f"{directory} is not formatted.")
+        elif first is None:
+            first = properties
+        elif first.cluster_id != properties.cluster_id:
+            problems.append("Mismatched cluster IDs between storage directories.")
+        elif first.node_id != properties.node_id:
+            problems.append("Mismatched node IDs between storage directories.")
+    if first is not None and first.version == 0:
+        problems.append(
+            "The kafka configuration file appears to be for a cluster in KRaft mode, but"
+            " the directories are formatted for legacy mode."
+        )
+    _print_list(found, "Found log directory:", "Found log directories:")
+    if first is not None:
+        print(f"Found metadata: {{{_fields(first)}}}\n")
+    _print_list(problems, "Found problem:", "Found problems:")
+    return 1 if problems else 0
+
+
+def _print_list(lines: list[str], title: str, titles: str) -> None:
+    if lines:
+        print(title if len(lines) == 1 else titles)
+        for line in lines:
+            print(f"  {line}")
+        print()
+
+
+def _fields(properties: MetaProperties) -> str:
+    fields = [f"cluster.id={properties.cluster_id}"]
+    if properties.directory_id is not None:
+        fields.append(f"directory.id={format_uuid(properties.directory_id)}")
+    return ", ".join([*fields, f"node.id={properties.node_id}", f"version={properties.version}"])

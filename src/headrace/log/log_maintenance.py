@@ -1,0 +1,177 @@
+"""The periodic work on a node's logs, in pieces of bounded size, and the clean stop.
+
+Whoever owns the event loop decides when, and gives the time. What waits for a disk comes as an
+object or a path that any thread may work on. A disk that fails takes its directory offline; the
+partitions that went with it are in `LogManager.unavailable` from then on.
+"""
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+
+from headrace.log.checkpoint_rounds import CheckpointRound
+from headrace.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, TopicPartition
+from headrace.log.cleaner.job import CleaningError, CleanJob, CleanResult
+from headrace.log.cleaner.schedule import HighWatermark
+from headrace.log.directories import DataDirectory
+from headrace.log.errors import LogDirFailure
+from headrace.log.log_registry import DISK_FULL, LogRegistry
+from headrace.log.partition_log import PartitionLog
+
+#: What a round of compaction meets when its log was deleted or renamed under it.
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+
+
+class LogMaintenance:
+    """Housekeeping for all logs of a log manager."""
+
+    __slots__ = ("_manager", "_waiting")
+
+    def __init__(self, manager: LogRegistry) -> None:
+        self._manager = manager
+        #: Per kind of pass, the partitions it has still to visit.
+        self._waiting: dict[str, list[TopicPartition]] = {}
+
+    # Passes over all logs: each call visits some, and says whether there are more
+
+    def retain(self, now_ms: int, high_watermark: HighWatermark, budget: int = 500) -> bool:
+        """Delete old segments. Logs that a round of compaction is reading come next time."""
+        for key, log in self._visit("retain", budget):
+            if key not in self._manager.cleaning and log.failure is None:
+                try:
+                    log.retain(now_ms, high_watermark(log))
+                except LogDirFailure as failure:
+                    self._manager.handle_failure(failure)
+        return bool(self._waiting["retain"])
+
+    def delete_due_files(self, now_ms: int, budget: int = 5000) -> bool:
+        """Remove files of deleted segments whose `file.delete.delay.ms` is over."""
+        for _, log in self._visit("delete_due_files", budget):
+            if log.pending_deletes:
+                try:
+                    log.delete_due_files(now_ms)
+                except LogDirFailure as failure:
+                    self._manager.handle_failure(failure)
+        return bool(self._waiting["delete_due_files"])
+
+    def expire_producers(self, now_ms: int, budget: int = 5000) -> bool:
+        """Forget producers that have been idle for `producer.id.expiration.ms`."""
+        for _, log in self._visit("expire_producers", budget):
+            log.expire_producers(now_ms)
+        return bool(self._waiting["expire_producers"])
+
+    def _visit(self, kind: str, budget: int) -> Iterator[tuple[TopicPartition, PartitionLog]]:
+        waiting = self._waiting.get(kind)
+        if not waiting:
+            waiting = self._waiting[kind] = list(self._manager.logs)
+        for _ in range(min(budget, len(waiting))):
+            key = waiting.pop()
+            log = self._manager.logs.get(key)
+            if log is not None:
+                yield key, log
+
+    # Work that waits for a disk
+
+    def logs_to_flush(self, now_ms: int, limit: int = 100) -> list[PartitionLog]:
+        """Logs whose flush is due (`flush.ms`, or a segment was rolled); see `begin_flush`."""
+        due: list[PartitionLog] = []
+        for log in self._manager.logs.values():
+            if log.failure is None and log.needs_flush(now_ms):
+                due.append(log)
+                if len(due) == limit:
+                    break
+        return due
+
+    def checkpoints(self) -> CheckpointRound:
+        """Recovery points, log starts and cleaner offsets of all directories."""
+        return self._manager.checkpoint_round(self._manager.online)
+
+    def high_watermarks(self, high_watermark: HighWatermark) -> CheckpointRound:
+        """High watermarks of all directories (`replica.high.watermark.checkpoint.interval.ms`)."""
+        written = CheckpointRound()
+        for directory in self._manager.online:
+            self._add_high_watermarks(written, directory, high_watermark)
+        return written
+
+    def take_due_deletions(self, now_ms: int) -> list[str]:
+        """Directories of deleted partitions whose delay is over, for `remove_directory`."""
+        due = [path for due_ms, path in self._manager.deleting if due_ms <= now_ms]
+        self._manager.deleting = [
+            (due_ms, path) for due_ms, path in self._manager.deleting if due_ms > now_ms
+        ]
+        return due
+
+    # Compaction
+
+    def next_clean_job(self, now_ms: int, high_watermark: HighWatermark) -> CleanJob | None:
+        """The dirtiest log as a job for `cleaner.run`, if one is worth the work."""
+        config = self._manager.config
+        map_bytes = config.cleaner_dedupe_buffer_size * config.cleaner_dedupe_buffer_load_factor
+        try:
+            return self._manager.cleaning.next_job(
+                self._manager.logs.values(), now_ms, high_watermark, int(map_bytes)
+            )
+        except LogDirFailure as failure:
+            self._manager.handle_failure(failure)
+            return None
+
+    def finish_clean_job(self, job: CleanJob, result: CleanResult, now_ms: int) -> bool:
+        """Swap in what a job made; False if it came too late."""
+        log = self._manager.logs.get((job.topic, job.partition))
+        if log is not None and log.directory != job.directory:
+            log = None
+        try:
+            return self._manager.cleaning.finish(job, result, log, now_ms)
+        except LogDirFailure as failure:
+            self._manager.handle_failure(failure)
+            return False
+
+    def clean_job_failed(self, job: CleanJob, error: CleaningError) -> None:
+        """Data that cannot be read is left alone from now on; a bad disk takes its directory."""
+        code = error.errno
+        self._manager.cleaning.give_up(job, error.reason, for_good=code is None)
+        if code is not None and code not in DISK_FULL and code not in _GONE:
+            cause = OSError(code, error.reason)
+            self._manager.handle_failure(LogDirFailure(job.directory, "compacting", cause))
+
+    # The end
+
+    def close(self, broker_epoch: int, high_watermark: HighWatermark) -> None:
+        """Flush and close everything, and mark each directory in which that succeeded."""
+        manager = self._manager
+        for directory in manager.online:
+            clean = self._close_logs(directory)
+            written = manager.checkpoint_round([directory])
+            self._add_high_watermarks(written, directory, high_watermark)
+            written.run()
+            if clean and not written.failures and directory.path in manager.complete:
+                try:
+                    directory.mark_clean_shutdown(broker_epoch)
+                except OSError as error:
+                    directory.fail(f"{error.strerror or error}: {directory.path}")
+        for directory in manager.directories:
+            directory.close()
+
+    def _close_logs(self, directory: DataDirectory) -> bool:
+        clean = True
+        for log in self._manager.logs_in(directory).values():
+            try:
+                log.close(clean=True)
+            except LogDirFailure:
+                clean = False
+            clean = clean and log.failure is None
+        return clean
+
+    def _add_high_watermarks(
+        self, written: CheckpointRound, directory: DataDirectory, high_watermark: HighWatermark
+    ) -> None:
+        logs = self._manager.logs_in(directory)
+        offsets = {key: high_watermark(log) for key, log in logs.items()}
+        written.add(directory, HIGH_WATERMARK_CHECKPOINT, offsets)
+
+
+def remove_directory(path: str) -> None:
+    """Remove a deleted partition for good; one that is gone already is fine. Raises OSError."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(path)

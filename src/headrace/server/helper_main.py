@@ -1,0 +1,59 @@
+"""The helper process: reads jobs from its input, writes their results to its output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import IO, Any
+
+from headrace.server.helper_frames import read_frame, write_frame
+
+
+def _clean(job: Any) -> Any:
+    from headrace.log.cleaner.run import run
+
+    return run(job)
+
+
+def _prepare(job: Any) -> Any:
+    from headrace.broker.preparation import prepare
+
+    return prepare(job)
+
+
+def _recover(tasks: Any) -> Any:
+    from headrace.log.recovery_tasks import run_recoveries
+
+    return run_recoveries(tasks)
+
+
+#: Everything that a helper can be asked for.
+JOBS: dict[str, Callable[[Any], Any]] = {
+    "clean": _clean,
+    "prepare": _prepare,
+    "recover": _recover,
+}
+
+
+def serve(source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer until the input ends."""
+    while True:
+        try:
+            name, argument = read_frame(source)
+        except EOFError:
+            return
+        try:
+            answer: tuple[str, Any] = ("result", JOBS[name](argument))
+        except Exception as error:  # told to the node, which decides
+            answer = ("error", error)
+        write_frame(sink, answer)
+
+
+def main() -> None:
+    os.nice(5)
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""A helper process for work that would hold the interpreter lock: compaction, deep looks, scans.
+
+It is started at the first job, answers one job at a time over its pipes, and ends when it has had
+nothing to do for a while or when this process is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+from typing import Any
+
+from headrace.server.helper_frames import LENGTH, pack, unpack
+
+logger = logging.getLogger(__name__)
+
+_IDLE_S = 60.0
+
+
+class HelperDiedError(Exception):
+    """The process ended before it answered."""
+
+
+class HelperProcess:
+    """Runs the named jobs of `helper_main.JOBS`, in order."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+        self._idle: asyncio.TimerHandle | None = None
+
+    async def run(self, job: str, argument: Any) -> Any:
+        """The job's result; an exception that it raised is raised here."""
+        async with self._turn:
+            if self._idle is not None:
+                self._idle.cancel()
+            try:
+                kind, value = await self._exchange(job, argument)
+            except (OSError, asyncio.IncompleteReadError) as error:
+                await self._end()
+                raise HelperDiedError(f"the {self._name} process ended unexpectedly") from error
+            except asyncio.CancelledError:
+                await self._end()
+                raise
+            self._idle = asyncio.get_running_loop().call_later(_IDLE_S, self._end_soon)
+        if kind == "error":
+            raise value
+        return value
+
+    async def _exchange(self, job: str, argument: Any) -> tuple[str, Any]:
+        process = self._process
+        if process is None or process.returncode is not None:
+            process = self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "headrace.server.helper_main",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101 - pipes
+        process.stdin.write(pack((job, argument)))
+        await process.stdin.drain()
+        (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
+        answer: tuple[str, Any] = unpack(await process.stdout.readexactly(size))
+        return answer
+
+    def _end_soon(self) -> None:
+        if not self._turn.locked() and self._process is not None:
+            assert self._process.stdin is not None  # noqa: S101 - it has pipes
+            # At the end of its input the helper leaves.
+            self._process.stdin.close()
+            self._process = None
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def close(self) -> None:
+        """End the process now; a job that is running is lost."""
+        if self._idle is not None:
+            self._idle.cancel()
+        await self._end()

@@ -1,0 +1,201 @@
+"""The node's periodic work: retention, compaction, flushes, checkpoints, deletions.
+
+Decisions and bounded steps are the log layer's (`log.log_maintenance`); this says when, and takes
+whatever waits for a disk or needs a processor off the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from headrace.base.clock import Clock
+from headrace.base.errors import KafkaError
+from headrace.broker.partitions import Partitions
+from headrace.log.checkpoint_rounds import CheckpointRound
+from headrace.log.cleaner.job import CleaningError
+from headrace.log.log_maintenance import LogMaintenance, remove_directory
+from headrace.log.log_manager import LogManager
+from headrace.log.partition_log import PartitionLog
+from headrace.server.helper_process import HelperDiedError, HelperProcess
+from headrace.server.scheduler import LoopScheduler
+
+logger = logging.getLogger(__name__)
+
+#: How often to look for work that comes up at any time.
+_LOOK_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceConfig:
+    """How often the node looks after its logs, and how much compaction may take."""
+
+    initial_task_delay_ms: int
+    retention_check_interval_ms: int
+    flush_check_interval_ms: int
+    recovery_point_checkpoint_interval_ms: int
+    log_start_offset_checkpoint_interval_ms: int
+    high_watermark_checkpoint_interval_ms: int
+    producer_expiration_check_interval_ms: int
+    recoveries_per_data_dir: int
+    cleaner_enable: bool
+    cleaner_threads: int
+    cleaner_backoff_ms: int
+    cleaner_io_buffer_bytes: int
+    cleaner_bytes_per_second_max: float
+
+
+class Maintenance:
+    """Runs one task for each kind of work."""
+
+    def __init__(
+        self,
+        logs: LogManager,
+        partitions: Partitions,
+        scheduler: LoopScheduler,
+        clock: Clock,
+        config: MaintenanceConfig,
+        cleaner: HelperProcess,
+    ) -> None:
+        self._logs = logs
+        self._rounds = LogMaintenance(logs)
+        self._partitions = partitions
+        self._scheduler = scheduler
+        self._clock = clock
+        self._config = config
+        self._cleaner = cleaner
+        self._tasks: list[asyncio.Task[None]] = []
+        self._written_high_watermarks: dict[tuple[str, int], int] = {}
+
+    def high_watermark(self, log: PartitionLog) -> int:
+        """What the log layer needs to know of replication."""
+        partition = self._partitions.get(log.topic, log.partition)
+        return log.log_start_offset if partition is None else partition.high_watermark
+
+    def start(self) -> None:
+        config = self._config
+        self._every(config.retention_check_interval_ms, self.retain)
+        # Kafka flushes a rolled segment at once; a look each second is near enough.
+        self._every(min(config.flush_check_interval_ms, _LOOK_MS), self.flush)
+        self._every(_LOOK_MS, self.delete)
+        self._every(
+            min(
+                config.recovery_point_checkpoint_interval_ms,
+                config.log_start_offset_checkpoint_interval_ms,
+            ),
+            self.write_checkpoints,
+        )
+        self._every(config.high_watermark_checkpoint_interval_ms, self.write_high_watermarks)
+        self._every(config.producer_expiration_check_interval_ms, self.expire_producers)
+        if config.cleaner_enable:
+            self._every(config.cleaner_backoff_ms, self.compact)
+
+    def _every(self, interval_ms: int, work: Callable[[], Awaitable[None]]) -> None:
+        async def repeat() -> None:
+            while True:
+                await asyncio.sleep(interval_ms / 1000)
+                try:
+                    await work()
+                except KafkaError as error:
+                    logger.error("maintenance: %s", error)
+                except Exception:  # the edge of a task: one failure must not end the work
+                    logger.exception("maintenance failed")
+
+        self._tasks.append(asyncio.get_running_loop().create_task(repeat()))
+
+    # The kinds of work
+
+    async def retain(self) -> None:
+        """Delete what is past its time or size, some partitions at a time."""
+        while self._rounds.retain(self._clock.wall_ms(), self.high_watermark):
+            await asyncio.sleep(0)
+
+    async def expire_producers(self) -> None:
+        while self._rounds.expire_producers(self._clock.wall_ms()):
+            await asyncio.sleep(0)
+
+    async def flush(self) -> None:
+        """Make logs durable whose `flush.ms` is over or that rolled a segment."""
+        now_ms = self._clock.wall_ms()
+        flushes = []
+        for log in self._rounds.logs_to_flush(now_ms):
+            try:
+                flushes.append(log.begin_flush(now_ms))
+            except KafkaError as error:
+                logger.error("%s", error)
+        if not flushes:
+            return
+
+        def run() -> None:
+            for flush in flushes:
+                flush.run()
+
+        await self._scheduler.in_thread(run)
+        for flush in flushes:
+            try:
+                flush.finish()
+            except KafkaError as error:
+                logger.error("%s", error)
+
+    async def write_checkpoints(self) -> None:
+        await self._write(self._rounds.checkpoints())
+
+    async def write_high_watermarks(self) -> None:
+        """Only where one moved: an idle node leaves its disk alone."""
+        current = {(p.topic, p.index): p.high_watermark for p in self._partitions}
+        if current != self._written_high_watermarks:
+            await self._write(self._rounds.high_watermarks(self.high_watermark))
+            self._written_high_watermarks = current
+
+    async def _write(self, written: CheckpointRound) -> None:
+        await self._scheduler.in_thread(written.run)
+        self.lose(self._logs.finish_checkpoints(written))
+
+    def write_soon(self, written: CheckpointRound) -> None:
+        """For those who cannot wait: write in a thread, then see what became of it."""
+        self._scheduler.run_in_thread(
+            written.run, lambda _: self.lose(self._logs.finish_checkpoints(written))
+        )
+
+    def lose(self, partitions: list[tuple[str, int]]) -> None:
+        """A directory went offline and took these along."""
+        for topic, index in partitions:
+            self._partitions.mark_offline(topic, index)
+
+    async def delete(self) -> None:
+        """Remove files and directories whose delay is over."""
+        now_ms = self._clock.wall_ms()
+        while self._rounds.delete_due_files(now_ms):
+            await asyncio.sleep(0)
+        for path in self._rounds.take_due_deletions(now_ms):
+            try:
+                await self._scheduler.in_thread(lambda path=path: remove_directory(path))  # type: ignore[misc]
+            except OSError as error:
+                logger.error("cannot remove %s: %s", path, error)
+
+    async def compact(self) -> None:
+        """One log after the other, dirtiest first, while any is worth the work."""
+        while True:
+            job = self._rounds.next_clean_job(self._clock.wall_ms(), self.high_watermark)
+            if job is None:
+                return
+            try:
+                result = await self._cleaner.run("clean", job)
+            except (CleaningError, HelperDiedError) as error:
+                failure = error if isinstance(error, CleaningError) else CleaningError(str(error))
+                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
+                self._rounds.clean_job_failed(job, failure)
+                continue
+            self._rounds.finish_clean_job(job, result, self._clock.wall_ms())
+
+    async def stop(self, broker_epoch: int) -> None:
+        """End the tasks, then flush, checkpoint and mark the clean stop."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._cleaner.close()
+        await self._scheduler.in_thread(
+            lambda: self._rounds.close(broker_epoch, self.high_watermark)
+        )

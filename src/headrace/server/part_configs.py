@@ -1,0 +1,168 @@
+"""From a node's settings to the small configs that its parts own.
+
+Functions of `values` alone can be asked again with `BrokerLayers.values()` after somebody changed
+a broker config while the node runs.
+"""
+
+from collections.abc import Mapping
+
+from headrace.base.settings.broker import BROKER_SETTINGS
+from headrace.base.settings.broker_updates import validate_broker_updates
+from headrace.base.settings.client_metrics import (
+    CLIENT_METRICS_SETTINGS,
+    validate_client_metrics_configs,
+)
+from headrace.base.settings.definition import Setting
+from headrace.base.settings.group import GROUP_SETTINGS, validate_group_configs
+from headrace.base.settings.tables.headrace import PRODUCE_VALIDATION
+from headrace.base.settings.topic import TOPIC_SETTINGS
+from headrace.base.settings.topic_checks import validate_topic_configs
+from headrace.base.settings.typed import Values, flag, integer, number, text
+from headrace.base.settings.values import SettingType
+from headrace.broker.config import BrokerConfig
+from headrace.log.log_registry import LogManagerConfig
+from headrace.metadata.controller.settings import ConfigCheck, ControllerSettings
+from headrace.metadata.image import ConfigResource
+from headrace.metadata.snapshot_policy import SnapshotPolicy
+from headrace.server.config import NodeConfig
+from headrace.server.listener import ConnectionLimits
+from headrace.server.listener_config import parse_map
+from headrace.server.maintenance import MaintenanceConfig
+from headrace.server.metadata_start import MetadataConfig
+
+_NEVER_IDLE_MS = (1 << 63) - 1
+_SETTINGS: dict[int, Mapping[str, Setting]] = {
+    ConfigResource.TOPIC: TOPIC_SETTINGS,
+    ConfigResource.BROKER: BROKER_SETTINGS,
+    ConfigResource.CLIENT_METRICS: CLIENT_METRICS_SETTINGS,
+    ConfigResource.GROUP: GROUP_SETTINGS,
+}
+
+
+def maintenance_config(values: Values) -> MaintenanceConfig:
+    return MaintenanceConfig(
+        initial_task_delay_ms=integer(values, "log.initial.task.delay.ms"),
+        retention_check_interval_ms=integer(values, "log.retention.check.interval.ms"),
+        flush_check_interval_ms=integer(values, "log.flush.scheduler.interval.ms"),
+        recovery_point_checkpoint_interval_ms=integer(
+            values, "log.flush.offset.checkpoint.interval.ms"
+        ),
+        log_start_offset_checkpoint_interval_ms=integer(
+            values, "log.flush.start.offset.checkpoint.interval.ms"
+        ),
+        high_watermark_checkpoint_interval_ms=integer(
+            values, "replica.high.watermark.checkpoint.interval.ms"
+        ),
+        producer_expiration_check_interval_ms=integer(
+            values, "producer.id.expiration.check.interval.ms"
+        ),
+        recoveries_per_data_dir=integer(values, "num.recovery.threads.per.data.dir"),
+        cleaner_enable=flag(values, "log.cleaner.enable"),
+        cleaner_threads=integer(values, "log.cleaner.threads"),
+        cleaner_backoff_ms=integer(values, "log.cleaner.backoff.ms"),
+        cleaner_io_buffer_bytes=integer(values, "log.cleaner.io.buffer.size"),
+        cleaner_bytes_per_second_max=number(values, "log.cleaner.io.max.bytes.per.second"),
+    )
+
+
+def log_manager_config(values: Values) -> LogManagerConfig:
+    return LogManagerConfig(
+        producer_expiration_ms=integer(values, "producer.id.expiration.ms"),
+        file_delete_delay_ms=integer(values, "log.segment.delete.delay.ms"),
+        cleaner_dedupe_buffer_size=integer(values, "log.cleaner.dedupe.buffer.size"),
+        cleaner_dedupe_buffer_load_factor=number(values, "log.cleaner.io.buffer.load.factor"),
+    )
+
+
+def connection_limits(values: Values) -> ConnectionLimits:
+    overrides_name = "max.connections.per.ip.overrides"
+    overrides = parse_map(overrides_name, text(values, overrides_name))
+    idle_ms = integer(values, "connections.max.idle.ms")
+    return ConnectionLimits(
+        frame_size_max=integer(values, "socket.request.max.bytes"),
+        connections_max=integer(values, "max.connections"),
+        connections_per_ip_max=integer(values, "max.connections.per.ip"),
+        connections_per_ip_overrides={ip: int(count) for ip, count in overrides.items()},
+        creation_rate_max=integer(values, "max.connection.creation.rate"),
+        idle_ms_max=idle_ms if idle_ms >= 0 else _NEVER_IDLE_MS,
+    )
+
+
+def broker_config(node: NodeConfig, cluster_id: str) -> BrokerConfig:
+    values = node.values
+    return BrokerConfig(
+        node_id=node.node_id,
+        rack=node.rack,
+        cluster_id=cluster_id,
+        auto_create_topics=flag(values, "auto.create.topics.enable"),
+        num_partitions=integer(values, "num.partitions"),
+        default_replication_factor=integer(values, "default.replication.factor"),
+        fetch_bytes_max=integer(values, "fetch.max.bytes"),
+        fetch_session_slots=integer(values, "max.incremental.fetch.session.cache.slots"),
+        describe_partitions_max=integer(values, "max.request.partition.size.limit"),
+        advertised=tuple(
+            (listener.name, listener.advertised_host, listener.advertised_port)
+            for listener in node.listeners
+            if listener.advertised_host is not None and listener.advertised_port is not None
+        ),
+        deep_validation=text(values, PRODUCE_VALIDATION) == "deep",
+    )
+
+
+def metadata_config(node: NodeConfig) -> MetadataConfig:
+    values = node.values
+    return MetadataConfig(
+        node_id=node.node_id,
+        data_directory=node.metadata_log_dir,
+        voter_ids=tuple(voter.node_id for voter in node.quorum_voters) or (node.node_id,),
+        segment_bytes=integer(values, "metadata.log.segment.bytes"),
+        segment_ms=integer(values, "metadata.log.segment.ms"),
+        snapshots=SnapshotPolicy(
+            bytes_between_max=integer(values, "metadata.log.max.record.bytes.between.snapshots"),
+            interval_ms_max=integer(values, "metadata.log.max.snapshot.interval.ms"),
+            retention_bytes=integer(values, "metadata.max.retention.bytes"),
+            retention_ms=integer(values, "metadata.max.retention.ms"),
+        ),
+        idle_interval_ms=integer(values, "metadata.max.idle.interval.ms"),
+    )
+
+
+def controller_settings(node: NodeConfig, cluster_id: str) -> ControllerSettings:
+    values = node.values
+    return ControllerSettings(
+        cluster_id=cluster_id,
+        num_partitions=integer(values, "num.partitions"),
+        default_replication_factor=integer(values, "default.replication.factor"),
+        min_insync_replicas=integer(values, "min.insync.replicas"),
+        unclean_leader_election=flag(values, "unclean.leader.election.enable"),
+        config_checks=config_checks(values, node.topic_defaults),
+        is_list_setting=is_list_setting,
+        default_setting=default_setting,
+    )
+
+
+def is_list_setting(resource_type: int, name: str) -> bool:
+    """Whether one can append to a setting and take away from it."""
+    setting = _SETTINGS.get(resource_type, {}).get(name)
+    return setting is not None and setting.type is SettingType.LIST
+
+
+def default_setting(resource_type: int, name: str) -> str | None:
+    """What appending starts from where nothing is set: the default, not the broker's value."""
+    setting = _SETTINGS.get(resource_type, {}).get(name)
+    return setting.default_text if setting else None
+
+
+def config_checks(values: Values, defaults: Mapping[str, str]) -> dict[int, ConfigCheck]:
+    """What the controller asks before it writes a resource's complete configs."""
+    return {
+        ConfigResource.TOPIC: lambda _, configs: validate_topic_configs(configs, defaults),
+        ConfigResource.BROKER: _check_broker,
+        ConfigResource.GROUP: lambda _, configs: validate_group_configs(configs, values),
+        ConfigResource.CLIENT_METRICS: validate_client_metrics_configs,
+    }
+
+
+def _check_broker(name: str, configs: Mapping[str, str]) -> None:
+    """The broker without a name stands for all of them."""
+    validate_broker_updates(configs, per_broker=bool(name))

@@ -1,0 +1,50 @@
+"""Runs a node until a signal ends it: what `headrace server start` and `headrace up` share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from headrace.server.config import NodeConfig
+from headrace.server.node import Node
+
+
+class NodeFailedError(Exception):
+    """The node stopped by itself; the text says why."""
+
+
+def run_node(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
+    """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order."""
+    with _runner() as runner:
+        runner.run(_serve(config, on_ready))
+
+
+def _runner() -> asyncio.Runner:
+    if sys.platform != "win32":
+        with contextlib.suppress(ImportError):
+            import uvloop
+
+            return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    return asyncio.Runner()
+
+
+async def _serve(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
+    node = Node(config)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await node.start()
+    on_ready(node)
+    assert node.failed is not None  # noqa: S101 - set by start
+    waiting = asyncio.ensure_future(stop.wait())
+    awaited: list[asyncio.Future[Any]] = [waiting, node.failed]
+    await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    await node.stop()
+    if node.failed.done():
+        raise NodeFailedError(node.failed.result())

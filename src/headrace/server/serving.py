@@ -1,0 +1,248 @@
+"""Which handlers serve which listener: the two API tables of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.base.clock import Clock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.settings.describe import describe_topic
+from headrace.base.settings.effective import BrokerLayers
+from headrace.broker.api_table import OPEN, Access, ApiTable, Handler, on_cluster, on_each
+from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.cluster_view import ClusterView
+from headrace.broker.config import BrokerConfig
+from headrace.broker.fetch_sessions import FetchSessions
+from headrace.broker.handlers.alter_configs import (
+    AlterConfigsHandler,
+    IncrementalAlterConfigsHandler,
+)
+from headrace.broker.handlers.api_versions import ApiVersionsHandler
+from headrace.broker.handlers.create_partitions import CreatePartitionsHandler
+from headrace.broker.handlers.create_topics import CreateTopicsHandler, EffectiveConfigs
+from headrace.broker.handlers.delete_records import DeleteRecordsHandler
+from headrace.broker.handlers.delete_topics import DeleteTopicsHandler
+from headrace.broker.handlers.describe_producers import DescribeProducersHandler
+from headrace.broker.handlers.fetch import FetchHandler
+from headrace.broker.handlers.init_producer_id import InitProducerIdHandler, ProducerIds
+from headrace.broker.handlers.list_offsets import ListOffsetsHandler
+from headrace.broker.handlers.metadata import MetadataHandler
+from headrace.broker.handlers.offset_for_leader_epoch import OffsetForLeaderEpochHandler
+from headrace.broker.handlers.produce import PrepareElsewhere, ProduceHandler
+from headrace.broker.handlers.update_features import UpdateFeaturesHandler
+from headrace.broker.metrics import BrokerMetrics
+from headrace.broker.parked import Scheduler
+from headrace.broker.partitions import Partitions
+from headrace.log.log_manager import LogManager
+from headrace.metadata.controller.producer_ids import ProducerIdBlock, allocate_producer_ids
+from headrace.metadata.controller.settings import ControllerSettings
+from headrace.metadata.controller.topics import create_topics
+from headrace.metadata.image import ConfigResource, MetadataImage
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+)
+from headrace.server.config import NodeConfig
+from headrace.server.metadata_plane import MetadataPlane
+
+Row = tuple[ApiKey, Access, Handler]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of a node that handlers are made of."""
+
+    config: NodeConfig
+    broker_config: BrokerConfig
+    broker_epoch: int
+    clock: Clock
+    scheduler: Scheduler
+    metrics: BrokerMetrics
+    partitions: Partitions
+    logs: LogManager
+    plane: MetadataPlane
+    controller_settings: ControllerSettings
+    cluster: ClusterView
+    sessions: FetchSessions
+    prepare_elsewhere: PrepareElsewhere
+
+
+def broker_table(services: Services) -> ApiTable:
+    """What clients may ask a broker."""
+    s = services
+    topic = ResourceType.TOPIC
+    rows: list[Row] = [
+        (
+            ApiKey.PRODUCE,
+            on_each(Operation.WRITE, topic),
+            ProduceHandler(
+                s.partitions, s.scheduler, s.clock, s.broker_config, s.metrics, s.prepare_elsewhere
+            ),
+        ),
+        (
+            ApiKey.FETCH,
+            on_each(Operation.READ, topic),
+            FetchHandler(
+                s.partitions, s.sessions, s.scheduler, s.clock, s.broker_config, s.metrics
+            ),
+        ),
+        (
+            ApiKey.METADATA,
+            on_each(Operation.DESCRIBE, topic),
+            MetadataHandler(s.cluster, s.broker_config, _auto_create(s)),
+        ),
+        (
+            ApiKey.LIST_OFFSETS,
+            on_each(Operation.DESCRIBE, topic),
+            ListOffsetsHandler(s.partitions),
+        ),
+        (
+            ApiKey.OFFSET_FOR_LEADER_EPOCH,
+            on_each(Operation.DESCRIBE, topic),
+            OffsetForLeaderEpochHandler(s.partitions),
+        ),
+        (
+            ApiKey.DELETE_RECORDS,
+            on_each(Operation.DELETE, topic),
+            DeleteRecordsHandler(s.partitions),
+        ),
+        (
+            ApiKey.DESCRIBE_PRODUCERS,
+            on_each(Operation.READ, topic),
+            DescribeProducersHandler(s.partitions),
+        ),
+        (
+            ApiKey.INIT_PRODUCER_ID,
+            # Kafka wants IdempotentWrite on the cluster or Write on any topic (KIP-679).
+            on_each(Operation.WRITE, topic),
+            InitProducerIdHandler(ProducerIds(_allocate_block(s))),
+        ),
+    ]
+    return _table(services, rows + _administration(services))
+
+
+def controller_table(services: Services) -> ApiTable:
+    """What administrators may ask a controller directly (KIP-919)."""
+    return _table(services, _administration(services))
+
+
+def _table(services: Services, rows: list[Row]) -> ApiTable:
+    table: ApiTable
+    api_versions = ApiVersionsHandler(lambda: table, services.cluster)
+    table = ApiTable([*rows, (ApiKey.API_VERSIONS, OPEN, api_versions)])
+    return table
+
+
+def _administration(services: Services) -> list[Row]:
+    """Served on both kinds of listeners."""
+    s = services
+    topic = ResourceType.TOPIC
+    return [
+        (
+            ApiKey.CREATE_TOPICS,
+            on_each(Operation.CREATE, topic),
+            CreateTopicsHandler(
+                s.plane, s.controller_settings, lambda: s.plane.image, _effective_configs(s)
+            ),
+        ),
+        (
+            ApiKey.DELETE_TOPICS,
+            on_each(Operation.DELETE, topic),
+            DeleteTopicsHandler(
+                s.plane,
+                lambda: s.plane.image,
+                is_enabled=bool(s.config.values["delete.topic.enable"]),
+            ),
+        ),
+        (
+            ApiKey.CREATE_PARTITIONS,
+            on_each(Operation.ALTER, topic),
+            CreatePartitionsHandler(s.plane, s.controller_settings),
+        ),
+        (
+            ApiKey.ALTER_CONFIGS,
+            on_each(Operation.ALTER_CONFIGS, topic),
+            AlterConfigsHandler(s.plane, s.controller_settings),
+        ),
+        (
+            ApiKey.INCREMENTAL_ALTER_CONFIGS,
+            on_each(Operation.ALTER_CONFIGS, topic),
+            IncrementalAlterConfigsHandler(s.plane, s.controller_settings),
+        ),
+        (
+            ApiKey.UPDATE_FEATURES,
+            on_cluster(Operation.ALTER),
+            UpdateFeaturesHandler(s.plane, s.controller_settings, s.broker_config.node_id),
+        ),
+    ]
+
+
+def broker_layers(config: NodeConfig, image: MetadataImage) -> BrokerLayers:
+    """This node's settings: its file, and above it what the metadata sets for all or for it."""
+    return config.layers(
+        image.config(ConfigResource.BROKER, ""),
+        image.config(ConfigResource.BROKER, str(config.node_id)),
+    )
+
+
+def _effective_configs(s: Services) -> EffectiveConfigs:
+    def effective(
+        image: MetadataImage, topic: str, given: dict[str, str]
+    ) -> list[CreatableTopicConfigs]:
+        return [
+            CreatableTopicConfigs(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.read_only,
+                config_source=entry.source,
+                is_sensitive=entry.sensitive,
+            )
+            for entry in describe_topic(given, broker_layers(s.config, image))
+        ]
+
+    return effective
+
+
+def _auto_create(
+    s: Services,
+) -> Callable[[list[str], Callable[[dict[str, KafkaError]], None]], None]:
+    """Topics that come into being because somebody asked for them."""
+
+    def create(names: list[str], done: Callable[[dict[str, KafkaError]], None]) -> None:
+        topics = [
+            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1) for name in names
+        ]
+
+        def created(reply: list[CreatableTopicResult] | KafkaError) -> None:
+            if isinstance(reply, KafkaError):
+                done(dict.fromkeys(names, reply))
+                return
+            done(
+                {
+                    result.name: KafkaError(ErrorCode(result.error_code))
+                    for result in reply
+                    if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+                }
+            )
+
+        s.plane.submit(lambda image: create_topics(image, s.controller_settings, topics), created)
+
+    return create
+
+
+def _allocate_block(
+    s: Services,
+) -> Callable[[Callable[[tuple[int, int] | KafkaError], None]], None]:
+    def allocate(done: Callable[[tuple[int, int] | KafkaError], None]) -> None:
+        def allocated(reply: ProducerIdBlock | KafkaError) -> None:
+            done(reply if isinstance(reply, KafkaError) else (reply.first, reply.size))
+
+        s.plane.submit(
+            lambda image: allocate_producer_ids(image, s.broker_config.node_id, s.broker_epoch),
+            allocated,
+        )
+
+    return allocate

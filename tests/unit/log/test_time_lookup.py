@@ -1,0 +1,101 @@
+"""Offsets by time."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.log.partition_log import PartitionLog
+from tests.unit.log.samples import NOW, append, batch, kill, new_log, reload
+
+
+def _found(log: PartitionLog, timestamp: int) -> tuple[int, int] | None:
+    found = log.find_by_timestamp(timestamp)
+    return None if found is None else (found.timestamp, found.offset)
+
+
+def test_the_record_inside_the_batch_is_found(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(10, timestamp=NOW), leader_epoch=3)
+    append(log, batch(10, timestamp=NOW + 100), leader_epoch=4)
+    assert log.find_by_timestamp(NOW + 5) == (NOW + 5, 5, 3)
+    assert log.find_by_timestamp(NOW + 50) == (NOW + 100, 10, 4)
+    assert log.find_by_timestamp(0) == (NOW, 0, 3)
+    assert log.find_by_timestamp(NOW + 110) is None
+
+
+def test_nothing_before_the_log_start_is_found(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_bytes=400)
+    append(log, batch(5, timestamp=NOW + 100))
+    append(log, batch(5, timestamp=NOW + 50))
+    append(log, batch(5, timestamp=NOW + 200))
+    log.delete_records_before(3)
+    assert _found(log, NOW) == (NOW + 103, 3)
+    log.delete_records_before(5)
+    assert _found(log, NOW + 101) == (NOW + 200, 10)
+
+
+def test_an_empty_log_has_no_times(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    assert log.find_by_timestamp(0) is None
+    assert log.max_timestamp_offset() is None
+
+
+def test_records_without_a_time_are_not_found(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(1, timestamp=-1))
+    assert log.find_by_timestamp(0) is None
+    assert log.max_timestamp_offset() is None
+
+
+def test_the_first_record_with_the_largest_time_is_found(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_bytes=600)
+    append(log, batch(3, timestamp=NOW), leader_epoch=1)
+    append(log, batch(3, timestamp=NOW + 50), leader_epoch=1)
+    append(log, batch(3, timestamp=NOW + 10), leader_epoch=1)
+    append(log, batch(3, timestamp=NOW + 50), leader_epoch=1)
+    assert log.max_timestamp_offset() == (NOW + 52, 5, 1)
+
+
+def test_a_batch_that_cannot_be_opened_stands_for_its_first_record(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    data = batch(3, timestamp=NOW)
+    data[-1] ^= 0xFF
+    append(log, data)
+    assert log.find_by_timestamp(NOW + 1) == (NOW + 2, 0, 0)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 3)), min_size=1, max_size=25),
+    st.sampled_from([0, 150, 4096]),
+    st.sampled_from([400, 2000, 1 << 20]),
+    st.sampled_from(["open", "closed", "killed"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_lookup_agrees_with_a_list_of_records(
+    tmp_path_factory: pytest.TempPathFactory,
+    batches: list[tuple[int, int]],
+    interval: int,
+    segment_bytes: int,
+    state: str,
+) -> None:
+    log = new_log(
+        tmp_path_factory.mktemp("log"), index_interval_bytes=interval, segment_bytes=segment_bytes
+    )
+    records: list[tuple[int, int]] = []
+    for timestamp, count in batches:
+        append(log, batch(count, timestamp=timestamp))
+        records += [(timestamp + n, len(records) + n) for n in range(count)]
+    if state != "open":
+        log.close(clean=state == "closed")
+        log = reload(log, clean=state == "closed")
+    for target in range(-1, 45):
+        expected = next((record for record in records if record[0] >= target), None)
+        assert _found(log, target) == expected
+    largest = max(timestamp for timestamp, _ in records)
+    newest = log.max_timestamp_offset()
+    assert newest is not None
+    assert newest.timestamp == largest
+    assert (largest, newest.offset) in records
+    kill(log)
