@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from bench.markdown import TIMES
 from bench.measurements import Comparison
 from bench.rows import ROWS, Row, Table
 from tests.support.tools import REPOSITORY
@@ -26,7 +27,7 @@ _TICKS = (0.5, 1, 2, 5, 10, 20, 50)
 _TITLES = {Table.WARM: "warm", Table.FIRST_MINUTE: "first minute after a start"}
 
 _STYLE = """
-  text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
+  text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
   .title { font-size: 16px; font-weight: 600; }
   .small { font-size: 11px; fill: #59636e; }
   .value { font-size: 11px; font-weight: 600; }
@@ -105,7 +106,7 @@ def _grid(axis: _Axis, bottom: int) -> list[str]:
         x = axis.x(tick)
         kind = "one" if tick == 1 else "grid"
         parts.append(f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}"/>')
-        label = "Apache Kafka = 1 ×" if tick == 1 else f"{tick:g} ×"
+        label = f"Apache Kafka = 1 {TIMES}" if tick == 1 else f"{tick:g} {TIMES}"
         parts.append(_text(x, bottom + 18, label, "small", "middle"))
     return parts
 
@@ -121,7 +122,7 @@ def _bars(row: Row, by_table: Mapping[Table, float], axis: _Axis, top: int) -> l
             f'width="{max(abs(x - one), 1):.1f}" height="{_BAR_HEIGHT - 2}" rx="2"/>'
         )
         digits = 0 if value >= 10 else 1 if value >= 2 else 2
-        parts.append(_text(max(x, one) + 5, y + 9.5, f"{value:.{digits}f} ×", "value"))
+        parts.append(_text(max(x, one) + 5, y + 9.5, f"{value:.{digits}f} {TIMES}", "value"))
         y += _BAR_HEIGHT
     return parts
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from bench.measurements import Comparison, Summary
 from tests.support.tools import REPOSITORY
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 DOCUMENT = REPOSITORY / "docs" / "BENCHMARKS.md"
 
 
@@ -45,8 +47,8 @@ def write_between_markers(marker: str, content: str, document: Path = DOCUMENT) 
 def format_ratio(ratio: float) -> str:
     """Two digits where a ratio is near 1, more where it is small, fewer where it is large."""
     if ratio < 0.2:
-        return f"{ratio:.3f} ×"
-    return f"{ratio:.2f} ×" if ratio < 10 else f"{ratio:.0f} ×"
+        return f"{ratio:.3f} {TIMES}"
+    return f"{ratio:.2f} {TIMES}" if ratio < 10 else f"{ratio:.0f} {TIMES}"
 
 
 def _comparison_row(comparison: Comparison) -> tuple[str, ...]:
@@ -70,7 +72,7 @@ def _format_summary(summary: Summary, digits: int) -> str:
     median, low, high = (
         f"{value:,.{digits}f}" for value in (summary.median, summary.low, summary.high)
     )
-    return f"{median} ({low}–{high})"
+    return f"{median} ({low} .. {high})"
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -4,8 +4,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from bench.processes import cpu_seconds, resident_megabytes
 from bench.rows import Side
@@ -45,12 +46,14 @@ class Peer:
         self, topic: str, partitions: int, config: Mapping[str, str] | None = None
     ) -> None:
         new_topic = NewTopic(topic, partitions, 1, config=dict(config or {}))
-        replies = self.admin().create_topics([new_topic], request_timeout=_REPLY_SECONDS)
+        admin = self.admin()  # Replies come only as long as it lives.
+        replies = admin.create_topics([new_topic], request_timeout=_REPLY_SECONDS)
         replies[topic].result(_REPLY_SECONDS)
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic and wait until it has left the disk."""
-        self.admin().delete_topics([topic])[topic].result(_REPLY_SECONDS)
+        admin = self.admin()
+        admin.delete_topics([topic])[topic].result(_REPLY_SECONDS)
         deadline = time.monotonic() + _DELETED_WITHIN_SECONDS
         while any(self.node.directory.glob(f"{topic}-*")):
             if time.monotonic() > deadline:
@@ -59,6 +62,14 @@ class Peer:
 
     def end_offsets(self, topic: str, partitions: int) -> int:
         """The sum of the end offsets: how many records the topic has been given."""
-        asked = {TopicPartition(topic, index): OffsetSpec.latest() for index in range(partitions)}
-        replies = self.admin().list_offsets(asked, request_timeout=_REPLY_SECONDS)
-        return sum(int(reply.result(_REPLY_SECONDS).offset) for reply in replies.values())
+        # librdkafka insists on a group; asking for offsets never joins it.
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "bench"})
+        try:
+            total = 0
+            for index in range(partitions):
+                partition = TopicPartition(topic, index)
+                offsets = consumer.get_watermark_offsets(partition, timeout=_REPLY_SECONDS)
+                total += int(offsets[1])
+            return total
+        finally:
+            consumer.close()

@@ -47,8 +47,9 @@ def main() -> None:
     finally:
         options = {name: str(value) for name, value in vars(arguments).items()}
         results = Results(environment(), options, measurements)
-        path = save(results, arguments.output)
-        print(f"\n{printed(measurements)}\nEvery figure: {path}")
+        if measurements.items:
+            path = save(results, arguments.output)
+            print(f"\n{printed(measurements)}\nEvery figure: {path}")
     print(f"The run took {(time.monotonic() - began) / 60:.0f} minutes.")
     if arguments.publish or _is_complete(arguments, plans):
         publish(results)

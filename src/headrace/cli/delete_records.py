@@ -9,7 +9,6 @@ from typing import Any
 from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, describe
-from headrace.cli.java_order import partition_order
 from headrace.cli.output import add_output_argument, print_json, wants_json
 from headrace.client.blocking import KafkaClient
 from headrace.client.connection import BlockingConnection
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if is_text:
         print("Records delete operation completed:")
     rows: list[dict[str, object]] = []
-    for topic, index in partition_order(outcomes):
+    for topic, index in offsets:
         outcome = outcomes[topic, index]
         if isinstance(outcome, KafkaError):
             field, value = "error", describe(outcome)

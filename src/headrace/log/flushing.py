@@ -5,11 +5,10 @@ dropped the pages it could not write, so the log refuses all work from then on.
 """
 
 import contextlib
-import os
 
 from headrace.log.log_state import LogState
 from headrace.log.open_files import OpenFile
-from headrace.log.text_files import sync_directory, sync_file
+from headrace.log.text_files import sync_descriptor, sync_directory, sync_file
 
 
 class Flush:
@@ -46,7 +45,7 @@ class Flush:
         """Wait for the disk. Never raises: `finish` does."""
         try:
             for file in self._pinned:
-                os.fdatasync(file.fd)
+                sync_descriptor(file.fd)
             for path in self._paths:
                 sync_file(path)
             if self._directory:

@@ -89,7 +89,23 @@ def load_log(
         producer_expiration_ms=producer_expiration_ms,
     )
     log.producers.snapshots = offsets_of_kind(names, SNAPSHOT)
-    _load_segments(log, log_offsets(names), now_ms, log_start_offset)
+    sound_end = _load_segments(log, log_offsets(names), now_ms)
+    if sound_end is not None:
+        # The end is not what a clean stop wrote: the disk or somebody's hand. Recover it after all.
+        log.close(clean=False)
+        return load_log(
+            directory,
+            topic,
+            partition,
+            config=config,
+            files=files,
+            now_ms=now_ms,
+            clean=False,
+            recovery_point=sound_end,
+            log_start_offset=log_start_offset,
+            producer_expiration_ms=producer_expiration_ms,
+        )
+    _set_start(log, log_start_offset, now_ms)
     log.recovery_point = log.log_end_offset
     if not clean:
         log.recovery_point = min(recovery_point, log.log_end_offset)
@@ -99,18 +115,25 @@ def load_log(
     return log
 
 
-def _load_segments(
-    log: LogState, base_offsets: list[int], now_ms: int, log_start_offset: int
-) -> None:
+def _load_segments(log: LogState, base_offsets: list[int], now_ms: int) -> int | None:
+    """Open all segments and find the log end; where it is sound up to, if not to its last byte."""
     for base_offset in base_offsets:
         log.segments.add(Segment.open(log.files, log.directory, base_offset, now_ms))
     for segment in log.segments:
         if not indexes_are_sound(segment):
             interval = log.config.index_interval_bytes
             repair_indexes(log.directory, log.segments, segment, interval)
-    if len(log.segments):
+    if base_offsets:
         log.active = log.segments.active
-        log.log_end_offset = log.active.next_offset()
+        log.log_end_offset, end = log.active.walk_to_end()
+        if end != log.active.size:
+            return log.log_end_offset
+    return None
+
+
+def _set_start(log: LogState, log_start_offset: int, now_ms: int) -> None:
+    """Let the log begin where its checkpoint says, as far as there are segments for it."""
+    if len(log.segments):
         log.log_start_offset = max(log_start_offset, log.segments[0].base_offset)
         if log.log_end_offset >= log_start_offset:
             return

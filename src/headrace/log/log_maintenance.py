@@ -110,7 +110,11 @@ class LogMaintenance:
         map_bytes = config.cleaner_dedupe_buffer_size * config.cleaner_dedupe_buffer_load_factor
         try:
             return self._manager.cleaning.next_job(
-                self._manager.logs.values(), now_ms, high_watermark, int(map_bytes)
+                self._manager.logs.values(),
+                now_ms,
+                high_watermark,
+                map_bytes=int(map_bytes),
+                bytes_per_second_max=config.cleaner_io_max_bytes_per_second,
             )
         except LogDirFailure as failure:
             self._manager.handle_failure(failure)

@@ -1,6 +1,7 @@
 """The logs of a node by partition, the directories they lie in, and what a bad disk takes away."""
 
 import errno
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ class LogManagerConfig:
     file_delete_delay_ms: int = 60_000
     cleaner_dedupe_buffer_size: int = 134_217_728
     cleaner_dedupe_buffer_load_factor: float = 0.9
+    cleaner_io_max_bytes_per_second: float = math.inf
 
 
 class LogRegistry:
@@ -52,6 +54,8 @@ class LogRegistry:
         self.logs: dict[TopicPartition, PartitionLog] = {}
         #: Partitions that exist but cannot be used, and why.
         self.unavailable: dict[TopicPartition, str] = {}
+        #: Told of the partitions that a failed directory took along.
+        self.on_lost: list[Callable[[list[TopicPartition]], None]] = []
         #: Directories that get no new partitions (`cordoned.log.dirs`).
         self.cordoned: frozenset[str] = frozenset()
         self.cleaning = CleanerSchedule()
@@ -153,6 +157,8 @@ class LogRegistry:
             self.unavailable[key] = reason
             log.close(clean=False)
         directory.fail(reason)
+        for listener in self.on_lost:
+            listener(lost)
         return lost
 
     def _require_a_directory(self) -> None:

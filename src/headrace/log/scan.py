@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from struct import Struct
 
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.records.batch import (
     HEADER_SIZE,
     LOG_OVERHEAD,
@@ -27,7 +28,11 @@ _unpack_prefix = _PREFIX.unpack_from
 
 
 def find_position(fd: int, offset: int, start: int, end: int) -> int:
-    """Where the first batch begins whose last offset is at least `offset`; -1 if none does."""
+    """Where the first batch begins whose last offset is at least `offset`; -1 if none does.
+
+    CORRUPT_MESSAGE if the walk ends before the file does: a reader must not take a hole for
+    the end of the log.
+    """
     position = start
     while end - position >= SMALLEST_BATCH:
         chunk = os.pread(fd, min(CHUNK_SIZE, end - position), position)
@@ -40,9 +45,11 @@ def find_position(fd: int, offset: int, start: int, end: int) -> int:
             if (base_offset + delta if magic >= MAGIC_V2 else base_offset) >= offset:
                 return position + at
             if length < SMALLEST_BATCH - LOG_OVERHEAD:
-                return -1
+                raise _no_batch_at(position + at)
             at += length + LOG_OVERHEAD
         position += at
+    if position != end:
+        raise _no_batch_at(position)
     return -1
 
 
@@ -79,3 +86,9 @@ def header_at(buffer: Buffer, position: int) -> BatchHeader | None:
         BatchHeader(buffer, position) if magic == MAGIC_V2 else read_any_header(buffer, position)
     )
     return header if header.size >= smallest_size(magic) else None
+
+
+def _no_batch_at(position: int) -> KafkaError:
+    return KafkaError(
+        ErrorCode.CORRUPT_MESSAGE, f"No record batch at byte {position} of the segment."
+    )

@@ -4,6 +4,7 @@ Only the last segment of a log is written to. The others never change; compactio
 Nothing here knows of producers, epochs or high watermarks: offsets, positions and bytes only.
 """
 
+import errno
 import os
 
 from headrace.log.open_files import OpenFiles
@@ -116,6 +117,8 @@ class Segment(SegmentFiles):
         try:
             while rest:
                 count = os.pwrite(fd, rest, position + written)
+                if count == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 written += count
                 rest = rest[count:]
         except OSError:
@@ -170,11 +173,14 @@ class Segment(SegmentFiles):
 
     def next_offset(self) -> int:
         """The offset behind the last batch, found from the last index entry on."""
-        last = self.base_offset
-        start = self.offset_index.last_position()
-        for _, header in scan_headers(self.fd(), start, self.size):
-            last = header.next_offset
-        return last
+        return self.walk_to_end()[0]
+
+    def walk_to_end(self) -> tuple[int, int]:
+        """The offset behind the last sound batch header, and the position where it ends."""
+        next_offset, end = self.base_offset, self.offset_index.last_position()
+        for position, header in scan_headers(self.fd(), end, self.size):
+            next_offset, end = header.next_offset, position + header.size
+        return next_offset, end
 
     def _cut(self, position: int, limit: int, end: int, at_least_one: bool) -> int:
         """The batch boundary at which a read that must not pass `limit` stops."""

@@ -1,6 +1,7 @@
 """Small files that are read and replaced as a whole, and what makes files durable."""
 
 import os
+import sys
 
 
 def replace_text_file(path: str, text: str, *, sync: bool) -> None:
@@ -15,7 +16,7 @@ def replace_text_file(path: str, text: str, *, sync: bool) -> None:
         if os.write(fd, data) != len(data):
             raise OSError(28, f"short write to {temporary}")
         if sync:
-            os.fdatasync(fd)
+            sync_descriptor(fd)
     finally:
         os.close(fd)
     os.replace(temporary, path)
@@ -37,6 +38,14 @@ def read_small_file(path: str) -> bytes:
         os.close(fd)
 
 
+def sync_descriptor(fd: int) -> None:
+    """Make a file's bytes and size durable; its times may wait where the system lets them."""
+    if sys.platform == "darwin":
+        os.fsync(fd)
+    else:
+        os.fdatasync(fd)
+
+
 def sync_directory(path: str) -> None:
     """Make created, renamed and removed names in a directory durable."""
     fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -53,6 +62,6 @@ def sync_file(path: str) -> None:
     except FileNotFoundError:
         return
     try:
-        os.fdatasync(fd)
+        sync_descriptor(fd)
     finally:
         os.close(fd)

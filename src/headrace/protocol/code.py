@@ -81,6 +81,8 @@ class Code:
         if field.kind in FIXED:
             return struct.calcsize(">" + FIXED[field.kind])
         if field.struct is not None:
+            if self.version in field.nullable:
+                return 1
             nested = sum(self.minimum_size(f) for _, f in self.present(field.struct, tagged=False))
             return max(1, nested + (1 if self.flexible else 0))
         if self.is_compact(field):

@@ -165,14 +165,19 @@ def test_no_directory_at_all_is_one_sentence(tmp_path: Path) -> None:
         open_directories([str(tmp_path / "file" / "data")], node_id=1)
 
 
-def test_the_mark_of_a_clean_stop_is_kafkas_and_is_taken_once(tmp_path: Path) -> None:
-    directory = DataDirectory(str(tmp_path))
-    assert directory.take_clean_shutdown() == (False, -1)
-    directory.mark_clean_shutdown(12)
+def test_the_mark_of_a_clean_stop_is_kafkas_and_serves_one_start(tmp_path: Path) -> None:
+    def start() -> DataDirectory:
+        return DataDirectory(str(tmp_path))
+
+    assert start().take_clean_shutdown() == (False, -1)
+    start().mark_clean_shutdown(12)
     path = tmp_path / ".kafka_cleanshutdown"
     assert path.read_text() == '{"version":0,"brokerEpoch":12}'
+    directory = start()
     assert directory.take_clean_shutdown() == (True, 12)
-    assert directory.take_clean_shutdown() == (False, -1)
+    assert not path.exists()
+    assert directory.take_clean_shutdown() == (True, 12)  # the same start, asked again
+    assert start().take_clean_shutdown() == (False, -1)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"brokerEpoch":null}'])

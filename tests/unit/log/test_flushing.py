@@ -11,6 +11,8 @@ from tests.unit.log.samples import NOW, append, batch, new_log
 
 SIZE = len(batch(1))
 
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
+
 
 def test_appends_do_not_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = new_log(tmp_path)
@@ -36,6 +38,7 @@ def test_the_recovery_point_follows_a_finished_flush(tmp_path: Path) -> None:
     assert log.recovery_point == 3
 
 
+@needs_proc
 def test_a_flush_syncs_data_indexes_epochs_and_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_flush_vouches_for_nothing_that_was_cut_meanwhile(tmp_path: Path) -> N
     assert log.recovery_point == 0
 
 
+@needs_proc
 def test_a_file_being_synced_stays_open(tmp_path: Path) -> None:
     files = OpenFiles(2)
     log = new_log(tmp_path, files=files, segment_bytes=SIZE)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.partition_log import PartitionLog
 from headrace.log.recovery import recover_directory
 from headrace.log.scan import scan_headers
@@ -293,6 +294,40 @@ def test_a_clean_start_reads_no_data(tmp_path: Path) -> None:
         file.seek(80)
         file.write(b"!")
     assert reload(log, clean=True).log_end_offset == 20
+
+
+@pytest.mark.parametrize("damage", [b"rubbish behind the last batch", b"\0" * 500])
+def test_a_clean_stop_with_a_damaged_end_is_recovered_all_the_same(
+    tmp_path: Path, damage: bytes
+) -> None:
+    log = new_log(tmp_path, index_interval_bytes=300)
+    for _ in range(20):
+        append(log, batch(1))
+    before = everything(log)
+    log.close()
+    with open(_log_path(log), "ab") as file:
+        file.write(damage)
+    again = reload(log, clean=True)
+    assert again.log_end_offset == 20
+    assert append(again, batch(1)).base_offset == 20
+    assert everything(again).startswith(before)
+    assert len(spans(everything(again))) == 21
+
+
+def test_a_reader_is_told_of_a_hole_in_the_middle(tmp_path: Path) -> None:
+    """It must not wait there for ever as if it were the end."""
+    log = new_log(tmp_path, index_interval_bytes=200)
+    for _ in range(30):
+        append(log, batch(1))
+    size = len(batch(1))
+    with open(_log_path(log), "r+b") as file:
+        file.seek(5 * size + 8)
+        file.write(bytes(4))
+    with pytest.raises(KafkaError) as caught:
+        log.read(6, 1, end_offset=30)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert spans(log.read(20, 1, end_offset=30)) == [(20, 20)]
+    assert log.failure is None
 
 
 def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:

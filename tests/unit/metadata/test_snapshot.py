@@ -1,5 +1,6 @@
 """Snapshots: bytes, names, policy."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_snapshot_of_many_records_has_many_batches_with_offsets_of_their_own()
     assert headers[0].is_control
     assert headers[-1].is_control
     assert len(headers) == 5
-    for before, after in zip(headers, headers[1:], strict=False):
+    for before, after in pairwise(headers):
         assert after.base_offset == before.next_offset
     assert read_snapshot(data, id_of(image)).image == image
 

@@ -7,6 +7,7 @@ from typing import Protocol
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode
 from headrace.broker.context import RequestContext
+from headrace.metadata.controller.topic_names import METADATA_TOPIC
 from headrace.metadata.image import MetadataImage
 from headrace.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
@@ -21,7 +22,6 @@ from headrace.raft.leader import LeaderState
 from headrace.raft.machine import RaftMachine
 from headrace.raft.voters import Voter
 
-METADATA_TOPIC = "__cluster_metadata"
 _METADATA_PARTITION = 0
 _TIME_UNKNOWN = -1
 

@@ -5,6 +5,7 @@ nothing younger than `min.compaction.lag.ms`. Worth it is a log whose dirty shar
 `min.cleanable.dirty.ratio`, or that holds something older than `max.compaction.lag.ms`.
 """
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -73,7 +74,9 @@ def examine(
     )
 
 
-def make_job(candidate: Candidate, now_ms: int, map_bytes: int) -> CleanJob:
+def make_job(
+    candidate: Candidate, now_ms: int, map_bytes: int, bytes_per_second_max: float = math.inf
+) -> CleanJob:
     """The plain data with which a helper process can do the work. Raises OSError."""
     log = candidate.log
     segments = [s for s in log.segments if s.base_offset < candidate.first_uncleanable_offset]
@@ -96,6 +99,7 @@ def make_job(candidate: Candidate, now_ms: int, map_bytes: int) -> CleanJob:
         segment_index_bytes=log.config.segment_index_bytes,
         index_interval_bytes=log.config.index_interval_bytes,
         map_bytes=map_bytes,
+        bytes_per_second_max=bytes_per_second_max,
     )
 
 

@@ -1,5 +1,6 @@
 """One round of compaction as plain data: what goes to a helper process, and what comes back."""
 
+import math
 from dataclasses import dataclass
 
 from headrace.log.txn_index import AbortedTxn
@@ -47,6 +48,8 @@ class CleanJob:
     #: Memory for the map of keys, `log.cleaner.dedupe.buffer.size` times its load factor; a round
     #: ends early when it is full.
     map_bytes: int
+    #: `log.cleaner.io.max.bytes.per.second`, for whoever makes the throttle of `run`.
+    bytes_per_second_max: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ A round runs elsewhere while its log goes on growing. Whatever else changes the 
 (truncation, deletion, a lost directory) aborts it: its result is thrown away when it comes.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -47,7 +48,9 @@ class CleanerSchedule:
         logs: Iterable[PartitionLog],
         now_ms: int,
         high_watermark: HighWatermark,
+        *,
         map_bytes: int,
+        bytes_per_second_max: float = math.inf,
     ) -> CleanJob | None:
         """The dirtiest log that is worth a round; it counts as under way from now on."""
         candidates = [self._examine(log, now_ms, high_watermark) for log in logs if self._may(log)]
@@ -55,7 +58,8 @@ class CleanerSchedule:
         worthy = [candidate for candidate in candidates if candidate.is_worth_it]
         if not worthy:
             return None
-        job = make_job(max(worthy, key=_dirty_ratio), now_ms, map_bytes)
+        dirtiest = max(worthy, key=_dirty_ratio)
+        job = make_job(dirtiest, now_ms, map_bytes, bytes_per_second_max)
         self.begin(job)
         return job
 

@@ -22,21 +22,21 @@ KAFKAS = [
 def test_there_are_as_many_settings_of_each_type_as_kafka_has() -> None:
     assert len(KAFKAS) == 340
     assert Counter(setting.type.name for setting in KAFKAS) == {
-        "INT": 158,
-        "LONG": 53,
-        "STRING": 48,
-        "LIST": 26,
-        "BOOLEAN": 17,
-        "CLASS": 12,
+        "INT": 171,
+        "STRING": 50,
+        "LONG": 48,
+        "LIST": 22,
+        "BOOLEAN": 15,
+        "CLASS": 11,
         "PASSWORD": 10,
-        "DOUBLE": 8,
-        "SHORT": 8,
+        "DOUBLE": 7,
+        "SHORT": 6,
     }
 
 
 def test_as_many_settings_may_change_while_brokers_run_as_in_kafka() -> None:
     modes = Counter(setting.update_mode for setting in KAFKAS)
-    assert modes[UpdateMode.CLUSTER_WIDE] + len(DYNAMIC_ONLY_SETTINGS) == 62
+    assert modes[UpdateMode.CLUSTER_WIDE] + len(DYNAMIC_ONLY_SETTINGS) == 65
     assert modes[UpdateMode.PER_BROKER] == 37
 
 

@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -8,7 +10,7 @@ REMOTE = {"remote.storage.enable": "true"}
 
 
 def refusal(
-    configs: dict[str, str | None],
+    configs: Mapping[str, str | None],
     defaults: dict[str, str] | None = None,
     tiered: TieredStorage = TIERED,
 ) -> str:

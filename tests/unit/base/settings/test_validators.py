@@ -82,8 +82,8 @@ def test_a_value_within_the_rules_passes(validator: Validator, value: Value) -> 
             ThrottledReplicas(),
             ("0:1", "1:"),
             (
-                "Invalid value [0:1, 1:] for configuration x: x must be the literal '*' or a list of"
-                " replicas in the following format:"
+                "Invalid value [0:1, 1:] for configuration x: x must be the literal '*' or a list"
+                " of replicas in the following format:"
                 " [partitionId]:[brokerId],[partitionId]:[brokerId],..."
             ),
         ),

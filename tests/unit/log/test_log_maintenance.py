@@ -1,0 +1,307 @@
+"""Periodic work on all logs of a node, in pieces, and compaction from decision to swap."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from headrace.base.uuids import random_uuid
+from headrace.log.cleaner.job import CleaningError
+from headrace.log.cleaner.run import run
+from headrace.log.config import LogConfig
+from headrace.log.log_maintenance import LogMaintenance
+from headrace.log.log_manager import LogManager
+from headrace.log.log_registry import LogManagerConfig
+from headrace.log.partition_log import PartitionLog
+from tests.unit.log.cleaner.samples import contents, put
+from tests.unit.log.nodes import end_offset, format_directories, kill, start, stop
+from tests.unit.log.samples import NOW, TOPIC_ID, append, batch
+
+COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), file_delete_delay_ms=0)
+BOTH = LogConfig(
+    cleanup_policy=frozenset({"compact", "delete"}), retention_ms=1000, file_delete_delay_ms=0
+)
+CONFIGS = {"c": COMPACT, "both": BOTH, "short": LogConfig(retention_ms=1000, segment_bytes=200)}
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> LogManager:
+    return start(format_directories(tmp_path), configs=CONFIGS)
+
+
+def make(manager: LogManager, topic: str, partition: int = 0) -> PartitionLog:
+    return manager.create(topic, partition, topic_id=TOPIC_ID, now_ms=NOW)
+
+
+def dirty_log(
+    manager: LogManager, topic: str = "c", partition: int = 0, segments: int = 3
+) -> PartitionLog:
+    """Two keys written again and again, a segment each time."""
+    log = make(manager, topic, partition)
+    for n in range(segments):
+        put(log, (b"a", b"%d" % n), (b"b", b"%d" % n))
+        log.roll(NOW)
+    return log
+
+
+# Passes
+
+
+def test_a_retention_pass_visits_every_log_in_pieces(manager: LogManager) -> None:
+    logs = [make(manager, "short", n) for n in range(5)]
+    for log in logs:
+        for _ in range(3):
+            append(log, batch(1, value=b"x" * 60))
+        assert len(log.segments) > 1
+    maintenance = LogMaintenance(manager)
+    later = NOW + 5000
+    pieces = [maintenance.retain(later, end_offset, budget=2) for _ in range(3)]
+    assert pieces == [True, True, False]
+    assert all(log.log_start_offset == 3 for log in logs)
+    kill(manager)
+
+
+def test_retention_never_passes_the_high_watermark(manager: LogManager) -> None:
+    log = make(manager, "short")
+    for _ in range(3):
+        append(log, batch(1, value=b"x" * 60))
+    LogMaintenance(manager).retain(NOW + 5000, lambda _: 1)
+    assert log.log_start_offset <= 1
+    kill(manager)
+
+
+def test_a_partition_deleted_during_a_pass_is_passed_over(manager: LogManager) -> None:
+    for n in range(3):
+        make(manager, "short", n)
+    maintenance = LogMaintenance(manager)
+    assert maintenance.retain(NOW, end_offset, budget=1)
+    manager.delete(list(manager.logs), NOW)
+    while maintenance.retain(NOW, end_offset, budget=1):
+        pass
+    assert manager.logs == {}
+
+
+def test_files_of_deleted_segments_go_after_their_delay(manager: LogManager) -> None:
+    log = make(manager, "short")
+    for _ in range(3):
+        append(log, batch(1, value=b"x" * 60))
+    maintenance = LogMaintenance(manager)
+    maintenance.retain(NOW + 5000, end_offset)
+
+    def doomed() -> list[str]:
+        return [name for name in os.listdir(log.directory) if name.endswith(".deleted")]
+
+    assert doomed()
+    maintenance.delete_due_files(NOW + 5000 + 59_999)
+    assert doomed()
+    maintenance.delete_due_files(NOW + 5000 + 60_000)
+    assert not doomed()
+    kill(manager)
+
+
+def test_logs_that_rolled_a_segment_are_due_for_a_flush(manager: LogManager) -> None:
+    quiet, rolled = make(manager, "quiet"), make(manager, "c")
+    append(quiet, batch(1))
+    append(rolled, batch(1))
+    rolled.roll(NOW)
+    maintenance = LogMaintenance(manager)
+    assert maintenance.logs_to_flush(NOW) == [rolled]
+    rolled.flush(NOW)
+    assert maintenance.logs_to_flush(NOW) == []
+    kill(manager)
+
+
+def test_idle_producers_are_forgotten(manager: LogManager) -> None:
+    log = make(manager, "quiet")
+    append(log, batch(1, producer_id=3, producer_epoch=0, base_sequence=0))
+    maintenance = LogMaintenance(manager)
+    maintenance.expire_producers(NOW + 1000)
+    assert len(log.producers) == 1
+    maintenance.expire_producers(NOW + 86_400_000)
+    assert len(log.producers) == 0
+    kill(manager)
+
+
+def test_high_watermarks_are_those_that_replication_gives(
+    manager: LogManager, tmp_path: Path
+) -> None:
+    append(make(manager, "quiet"), batch(5))
+    LogMaintenance(manager).high_watermarks(lambda _: 3).run()
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n1\nquiet 0 3\n"
+    kill(manager)
+
+
+# Compaction
+
+
+def test_compaction_from_the_decision_to_the_checkpoint(
+    manager: LogManager, tmp_path: Path
+) -> None:
+    log = dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    assert maintenance.next_clean_job(NOW, end_offset) is None  # it is under way
+    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    assert maintenance.next_clean_job(NOW, end_offset) is None  # it is clean
+    maintenance.checkpoints().run()
+    assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n1\nc 0 6\n"
+    stop(manager)
+
+    again = start([str(tmp_path)], configs=CONFIGS)
+    assert LogMaintenance(again).next_clean_job(NOW, end_offset) is None
+    assert contents(again.logs["c", 0]) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    kill(again)
+
+
+def test_the_dirtiest_log_comes_first(manager: LogManager) -> None:
+    maintenance = LogMaintenance(manager)
+    dirty_log(manager, partition=0, segments=2)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    maintenance.finish_clean_job(job, run(job), NOW)
+    log = manager.logs["c", 0]
+    for _ in range(4):
+        put(log, (b"a", b"x" * 50))
+    log.roll(NOW)
+    dirty_log(manager, partition=1)
+    dirty_log(manager, topic="quiet")
+    jobs = [maintenance.next_clean_job(NOW, end_offset) for _ in range(3)]
+    assert [(job.topic, job.partition) for job in jobs if job is not None] == [("c", 1), ("c", 0)]
+    assert maintenance.next_clean_job(NOW, end_offset) is None
+    kill(manager)
+
+
+def test_a_log_that_is_being_cleaned_is_not_deleted_from(manager: LogManager) -> None:
+    log = dirty_log(manager, topic="both")
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    result = run(job)
+    maintenance.retain(NOW + 5000, end_offset)
+    assert log.log_start_offset == 0
+    assert maintenance.finish_clean_job(job, result, NOW)
+    maintenance.retain(NOW + 5000, end_offset)
+    assert log.log_start_offset == 6
+    assert contents(log) == []
+    kill(manager)
+
+
+def test_the_log_grows_while_it_is_being_cleaned(manager: LogManager) -> None:
+    log = dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    put(log, (b"a", b"new"))
+    log.roll(NOW)
+    put(log, (b"a", b"newer"))
+    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert [value for _, _, value in contents(log)] == [b"2", b"2", b"new", b"newer"]
+    kill(manager)
+
+
+def test_a_cut_below_the_active_segment_throws_the_round_away(manager: LogManager) -> None:
+    log = dirty_log(manager)
+    put(log, (b"a", b"active"))
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    result = run(job)
+    manager.truncate({("c", 0): 3}, NOW)
+    put(log, (b"z", b"other"))
+    before = contents(log)
+    assert not maintenance.finish_clean_job(job, result, NOW)
+    assert contents(log) == before
+    assert not [name for name in os.listdir(log.directory) if name.endswith(".cleaned")]
+    kill(manager)
+
+
+def test_what_follows_a_cut_counts_as_dirty(manager: LogManager) -> None:
+    log = dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    maintenance.finish_clean_job(job, run(job), NOW)
+    manager.truncate({("c", 0): 4}, NOW)
+    assert manager.cleaning.offsets["c", 0] <= 4
+    kill(manager)
+
+
+def test_a_round_for_a_deleted_topic_does_not_touch_the_new_one_of_that_name(
+    manager: LogManager,
+) -> None:
+    dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    result = run(job)
+    manager.delete([("c", 0)], NOW)
+    new = manager.create("c", 0, topic_id=random_uuid(), now_ms=NOW)
+    put(new, (b"a", b"new topic"))
+    assert not maintenance.finish_clean_job(job, result, NOW)
+    assert contents(new) == [(0, b"a", b"new topic")]
+    assert ("c", 0) not in manager.cleaning
+    kill(manager)
+
+
+def test_a_topic_that_is_no_longer_compacted_is_left_as_it_is(manager: LogManager) -> None:
+    log = dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    manager.set_config("c", LogConfig())
+    assert not maintenance.finish_clean_job(job, run(job), NOW)
+    assert len(contents(log)) == 6
+    kill(manager)
+
+
+def test_data_that_cannot_be_read_is_not_tried_again(manager: LogManager) -> None:
+    dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    maintenance.clean_job_failed(job, CleaningError("a bad batch"))
+    assert manager.cleaning.uncleanable == {("c", 0): "a bad batch"}
+    assert maintenance.next_clean_job(NOW, end_offset) is None
+    assert len(manager.online) == 1
+    kill(manager)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.ENOENT])
+def test_a_round_that_found_no_room_or_no_log_is_tried_again(
+    manager: LogManager, code: int
+) -> None:
+    dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    maintenance.clean_job_failed(job, CleaningError("no space", code))
+    assert maintenance.next_clean_job(NOW, end_offset) is not None
+    assert len(manager.online) == 1
+    kill(manager)
+
+
+def test_a_round_that_met_a_bad_disk_takes_the_directory(manager: LogManager) -> None:
+    dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    maintenance.clean_job_failed(job, CleaningError("input/output error", errno.EIO))
+    assert manager.online == []
+    assert manager.logs == {}
+
+
+def test_the_settings_of_the_cleaner_reach_the_job(tmp_path: Path) -> None:
+    config = LogManagerConfig(
+        cleaner_dedupe_buffer_size=1000,
+        cleaner_dedupe_buffer_load_factor=0.5,
+        cleaner_io_max_bytes_per_second=123.0,
+    )
+    manager = start(format_directories(tmp_path), configs=CONFIGS, config=config)
+    dirty_log(manager)
+    job = LogMaintenance(manager).next_clean_job(NOW, end_offset)
+    assert job is not None
+    assert (job.map_bytes, job.bytes_per_second_max) == (500, 123.0)
+    kill(manager)
