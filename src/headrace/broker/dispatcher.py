@@ -15,7 +15,7 @@ from typing import Any
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.api_table import Api, ApiTable, Scope
-from headrace.broker.authorization import CLUSTER_NAME
+from headrace.broker.authorization import CLUSTER_NAME, ResourceType
 from headrace.broker.context import ConnectionInfo, RequestContext
 from headrace.broker.error_replies import error_response
 from headrace.broker.metrics import ApiMetrics, BrokerMetrics
@@ -78,7 +78,7 @@ class Dispatcher:
             route = self._routes.get((key, version)) or self._route(key, version)
             if route.has_flexible_request_header:
                 position = _skip_tags(frame, position)
-            request, end = route.read(frame, position)
+            request, _ = route.read(frame, position)
         except UnsupportedApiVersions:
             send(self._answer_unsupported_api_versions(correlation_id))
             return None
@@ -106,8 +106,8 @@ class Dispatcher:
         access = route.api.access
         try:
             if access.scope is Scope.CLUSTER:
-                assert access.operation is not None and access.resource is not None  # noqa: S101
-                if not context.allows(access.operation, access.resource, CLUSTER_NAME):
+                assert access.operation is not None  # noqa: S101 - a cluster scope has one
+                if not context.allows(access.operation, ResourceType.CLUSTER, CLUSTER_NAME):
                     raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             return route.api.handler(context, request)
         except KafkaError as error:

@@ -65,8 +65,10 @@ def _set_error(target: Any, error: KafkaError) -> None:
 
 
 def _item_class(field: Field) -> type[Struct]:
-    assert field.element is not None and field.element.struct is not None  # noqa: S101
-    return field.element.struct
+    element = field.element
+    assert element is not None  # noqa: S101 - narrows the type
+    assert element.struct is not None  # noqa: S101 - narrows the type
+    return element.struct
 
 
 def _fill_partitions(request: Request, response: Response, error: KafkaError) -> None:

@@ -8,7 +8,6 @@ from typing import Protocol, TypeVar
 
 from headrace.protocol.schema import Response
 
-
 T = TypeVar("T")
 
 

@@ -1,4 +1,4 @@
-"""`headrace server start FILE`: a node from a server.properties file, as kafka-server-start does."""
+"""`headrace server start FILE`: a node from a server.properties file."""
 
 from __future__ import annotations
 

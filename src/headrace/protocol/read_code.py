@@ -6,8 +6,9 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from headrace.protocol import wire
 from headrace.protocol.code import FIXED, Code
-from headrace.protocol.schema import Field, Struct
+from headrace.protocol.schema import Field, Request, Struct
 
 
 class ReadCode(Code):
@@ -16,6 +17,8 @@ class ReadCode(Code):
     def compile(self) -> Callable[[memoryview, int], tuple[Any, int]]:
         self.scope["new"] = object.__new__
         self.line("end = len(buf)")
+        if issubclass(self.cls, Request):
+            self.line(f"room = {wire.REQUEST_ELEMENTS_MAX}")
         self.read_struct("message", self.cls)
         self.line("return message, pos")
         function: Callable[[memoryview, int], tuple[Any, int]] = self.function(
@@ -143,6 +146,13 @@ class ReadCode(Code):
         self.line(f"pos = {stop}")
         self.close_null_branch(field)
 
+    def charge(self, count: str, what: str) -> None:
+        """Requests come from anybody: all their elements together stay within a limit."""
+        if issubclass(self.cls, Request):
+            self.line(f"room -= {count}")
+            self.line("if room < 0:")
+            self.line(f"    raise wire.crowded({what!r})")
+
     def read_array(self, target: str, field: Field, what: str) -> None:
         element = field.element
         assert element is not None  # noqa: S101 - narrows the type
@@ -157,6 +167,7 @@ class ReadCode(Code):
             self.line(f"{target} = list(unpack_from('>%d{letter}' % {count}, buf, pos))")
             self.line(f"pos += {count} * {size}")
         else:
+            self.charge(count, what)
             items, item = self.name("a"), self.name("i")
             self.line(f"{items} = []")
             self.line(f"for _ in range({count}):")
@@ -178,6 +189,7 @@ class ReadCode(Code):
         self.line(f"if {count}:")
         self.depth += 1
         self.line(f"{count}, pos = wire.read_uvarint(buf, pos - 1)")
+        self.charge(count, "tagged fields")
         self.line(f"for _ in range({count}):")
         self.depth += 1
         self.line(f"{tag}, pos = wire.read_uvarint(buf, pos)")

@@ -45,7 +45,7 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
             return
         try:
             answer: tuple[str, Any] = ("result", JOBS[name](argument))
-        except Exception as error:  # told to the node, which decides
+        except Exception as error:  # noqa: BLE001 - told to the node, which decides
             answer = ("error", error)
         write_frame(sink, answer)
 

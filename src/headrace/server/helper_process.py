@@ -61,7 +61,8 @@ class HelperProcess:
                 stdout=asyncio.subprocess.PIPE,
                 start_new_session=True,
             )
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101 - pipes
+        assert process.stdin is not None  # noqa: S101 - it has pipes
+        assert process.stdout is not None  # noqa: S101
         process.stdin.write(pack((job, argument)))
         await process.stdin.drain()
         (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))

@@ -110,11 +110,11 @@ class Maintenance:
     async def retain(self) -> None:
         """Delete what is past its time or size, some partitions at a time."""
         while self._rounds.retain(self._clock.wall_ms(), self.high_watermark):
-            await asyncio.sleep(0)
+            await _turn()
 
     async def expire_producers(self) -> None:
         while self._rounds.expire_producers(self._clock.wall_ms()):
-            await asyncio.sleep(0)
+            await _turn()
 
     async def flush(self) -> None:
         """Make logs durable whose `flush.ms` is over or that rolled a segment."""
@@ -168,7 +168,7 @@ class Maintenance:
         """Remove files and directories whose delay is over."""
         now_ms = self._clock.wall_ms()
         while self._rounds.delete_due_files(now_ms):
-            await asyncio.sleep(0)
+            await _turn()
         for path in self._rounds.take_due_deletions(now_ms):
             try:
                 await self._scheduler.in_thread(lambda path=path: remove_directory(path))  # type: ignore[misc]
@@ -199,3 +199,8 @@ class Maintenance:
         await self._scheduler.in_thread(
             lambda: self._rounds.close(broker_epoch, self.high_watermark)
         )
+
+
+async def _turn() -> None:
+    """Let everybody else have a turn before the next piece."""
+    await asyncio.sleep(0)

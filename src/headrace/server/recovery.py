@@ -35,7 +35,8 @@ def _recover_share(tasks: list[RecoveryTask]) -> list[RecoveryOutcome]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101 - pipes
+        assert process.stdin is not None  # noqa: S101 - it has pipes
+        assert process.stdout is not None  # noqa: S101
         write_frame(process.stdin, ("recover", tasks))
         process.stdin.close()
         try:

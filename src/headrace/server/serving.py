@@ -23,9 +23,15 @@ from headrace.broker.handlers.create_partitions import CreatePartitionsHandler
 from headrace.broker.handlers.create_topics import CreateTopicsHandler, EffectiveConfigs
 from headrace.broker.handlers.delete_records import DeleteRecordsHandler
 from headrace.broker.handlers.delete_topics import DeleteTopicsHandler
+from headrace.broker.handlers.describe_cluster import DescribeClusterHandler
+from headrace.broker.handlers.describe_configs import DescribeConfigsHandler
+from headrace.broker.handlers.describe_log_dirs import DescribeLogDirsHandler
 from headrace.broker.handlers.describe_producers import DescribeProducersHandler
+from headrace.broker.handlers.describe_quorum import DescribeQuorumHandler
+from headrace.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
 from headrace.broker.handlers.fetch import FetchHandler
 from headrace.broker.handlers.init_producer_id import InitProducerIdHandler, ProducerIds
+from headrace.broker.handlers.list_config_resources import ListConfigResourcesHandler
 from headrace.broker.handlers.list_offsets import ListOffsetsHandler
 from headrace.broker.handlers.metadata import MetadataHandler
 from headrace.broker.handlers.offset_for_leader_epoch import OffsetForLeaderEpochHandler
@@ -47,6 +53,7 @@ from headrace.protocol.messages.create_topics import (
 )
 from headrace.server.config import NodeConfig
 from headrace.server.metadata_plane import MetadataPlane
+from headrace.server.structured_log import logger_levels
 
 Row = tuple[ApiKey, Access, Handler]
 
@@ -121,12 +128,36 @@ def broker_table(services: Services) -> ApiTable:
             InitProducerIdHandler(ProducerIds(_allocate_block(s))),
         ),
     ]
+    rows += [
+        (
+            ApiKey.DESCRIBE_LOG_DIRS,
+            on_cluster(Operation.DESCRIBE),
+            DescribeLogDirsHandler(s.logs, s.partitions, s.plane),
+        ),
+        (
+            ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+            on_each(Operation.DESCRIBE, topic),
+            DescribeTopicPartitionsHandler(s.cluster, s.broker_config),
+        ),
+        (
+            ApiKey.LIST_CONFIG_RESOURCES,
+            on_cluster(Operation.DESCRIBE_CONFIGS),
+            ListConfigResourcesHandler(s.cluster),
+        ),
+        (
+            ApiKey.DESCRIBE_CLUSTER,
+            on_cluster(Operation.DESCRIBE),
+            DescribeClusterHandler(s.cluster),
+        ),
+    ]
     return _table(services, rows + _administration(services))
 
 
 def controller_table(services: Services) -> ApiTable:
     """What administrators may ask a controller directly (KIP-919)."""
-    return _table(services, _administration(services))
+    describe_cluster = DescribeClusterHandler(services.cluster, lambda: services.plane.raft.node_id)
+    rows: list[Row] = [(ApiKey.DESCRIBE_CLUSTER, on_cluster(Operation.DESCRIBE), describe_cluster)]
+    return _table(services, rows + _administration(services))
 
 
 def _table(services: Services, rows: list[Row]) -> ApiTable:
@@ -171,6 +202,16 @@ def _administration(services: Services) -> list[Row]:
             ApiKey.INCREMENTAL_ALTER_CONFIGS,
             on_each(Operation.ALTER_CONFIGS, topic),
             IncrementalAlterConfigsHandler(s.plane, s.controller_settings),
+        ),
+        (
+            ApiKey.DESCRIBE_CONFIGS,
+            on_each(Operation.DESCRIBE_CONFIGS, topic),
+            DescribeConfigsHandler(s.cluster, s.config.properties, logger_levels),
+        ),
+        (
+            ApiKey.DESCRIBE_QUORUM,
+            on_cluster(Operation.DESCRIBE),
+            DescribeQuorumHandler(s.plane, s.clock),
         ),
         (
             ApiKey.UPDATE_FEATURES,

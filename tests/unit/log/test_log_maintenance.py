@@ -219,7 +219,7 @@ def test_a_cut_below_the_active_segment_throws_the_round_away(manager: LogManage
 
 
 def test_what_follows_a_cut_counts_as_dirty(manager: LogManager) -> None:
-    log = dirty_log(manager)
+    dirty_log(manager)
     maintenance = LogMaintenance(manager)
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None

@@ -321,10 +321,10 @@ def test_a_reader_is_told_of_a_hole_in_the_middle(tmp_path: Path) -> None:
         append(log, batch(1))
     size = len(batch(1))
     with open(_log_path(log), "r+b") as file:
-        file.seek(5 * size + 8)
+        file.seek(4 * size + 8)
         file.write(bytes(4))
     with pytest.raises(KafkaError) as caught:
-        log.read(6, 1, end_offset=30)
+        log.read(5, 1, end_offset=30)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
     assert spans(log.read(20, 1, end_offset=30)) == [(20, 20)]
     assert log.failure is None

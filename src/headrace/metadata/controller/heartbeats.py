@@ -53,7 +53,6 @@ def process_heartbeat(
             records = brokers.unfence(image, settings, broker)
         else:
             records = brokers.begin_shutdown(image, settings, broker)
-            sessions.begin_shutdown(broker.broker_id, log_end_offset + len(records))
     is_fenced = following in (BrokerState.FENCED, BrokerState.SHUTDOWN_NOW)
     sessions.touch(
         broker.broker_id,
@@ -62,6 +61,8 @@ def process_heartbeat(
         metadata_offset=request.current_metadata_offset,
         fenced=is_fenced,
     )
+    if following is BrokerState.CONTROLLED_SHUTDOWN:
+        sessions.begin_shutdown(broker.broker_id, log_end_offset + len(records))
     records += _directory_records(image, settings, broker, request)
     reply = HeartbeatReply(
         is_caught_up=request.current_metadata_offset >= broker.epoch,

@@ -92,13 +92,12 @@ class Placer:
             raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)
 
     def _place_one(self, replication_factor: int) -> list[int]:
-        if self._turn == self._unfenced_count and self._unfenced_count > 1:
+        if self._turn > 0 and self._turn % self._unfenced_count == 0 and self._unfenced_count > 1:
             # All starts have been used once: a new order keeps the same pairs from meeting again.
             _shuffle(self._racks, self._chance)
             for rack in self._racks:
                 rack.active.shuffle(self._chance)
                 rack.fenced.shuffle(self._chance)
-            self._turn = 0
         if self._start >= len(self._racks):
             self._start = 0
         count = len(self._racks)

@@ -1,4 +1,7 @@
-"""AddPartitionsToTxn (API key 24): adds partitions to a transaction, or verifies that they are in it."""
+"""AddPartitionsToTxn (API key 24).
+
+Adds partitions to a transaction, or verifies that they are in it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AlterPartition (API key 56): a leader changes the in-sync replicas of its partitions (KIP-497)."""
+"""AlterPartition (API key 56).
+
+A leader changes the in-sync replicas of its partitions (KIP-497).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""AssignReplicasToDirs (API key 73): a broker tells in which directory its replicas lie (KIP-858)."""
+"""AssignReplicasToDirs (API key 73).
+
+A broker tells in which directory its replicas lie (KIP-858).
+"""
 
 from __future__ import annotations
 

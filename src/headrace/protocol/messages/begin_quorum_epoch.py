@@ -1,4 +1,7 @@
-"""BeginQuorumEpoch (API key 53): a new leader of the controller quorum makes itself known (KIP-595)."""
+"""BeginQuorumEpoch (API key 53).
+
+A new leader of the controller quorum makes itself known (KIP-595).
+"""
 
 from __future__ import annotations
 

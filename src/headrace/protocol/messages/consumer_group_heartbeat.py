@@ -1,4 +1,7 @@
-"""ConsumerGroupHeartbeat (API key 68): the one request of the new consumer group protocol (KIP-848)."""
+"""ConsumerGroupHeartbeat (API key 68).
+
+The one request of the new consumer group protocol (KIP-848).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeConfigs (API key 32): the settings of topics, brokers, groups and loggers, with their sources."""
+"""DescribeConfigs (API key 32).
+
+The settings of topics, brokers, groups and loggers, with their sources.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeQuorum (API key 55): voters and observers of the controller quorum and their lag (KIP-595)."""
+"""DescribeQuorum (API key 55).
+
+Voters and observers of the controller quorum and their lag (KIP-595).
+"""
 
 from __future__ import annotations
 

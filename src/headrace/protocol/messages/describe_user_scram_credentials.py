@@ -1,4 +1,7 @@
-"""DescribeUserScramCredentials (API key 50): lists SCRAM credentials without their secrets (KIP-554)."""
+"""DescribeUserScramCredentials (API key 50).
+
+Lists SCRAM credentials without their secrets (KIP-554).
+"""
 
 from __future__ import annotations
 

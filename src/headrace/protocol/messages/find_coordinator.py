@@ -1,4 +1,7 @@
-"""FindCoordinator (API key 10): which broker looks after a group, a transactional id or a share group."""
+"""FindCoordinator (API key 10).
+
+Which broker looks after a group, a transactional id or a share group.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""IncrementalAlterConfigs (API key 44): sets, deletes, appends to or subtracts from single settings (KIP-339)."""
+"""IncrementalAlterConfigs (API key 44).
+
+Sets, deletes, appends to or subtracts from single settings (KIP-339).
+"""
 
 from __future__ import annotations
 

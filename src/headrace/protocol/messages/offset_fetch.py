@@ -1,4 +1,7 @@
-"""OffsetFetch (API key 9): a group asks how far it has read; several groups at once since version 8."""
+"""OffsetFetch (API key 9).
+
+A group asks how far it has read; several groups at once since version 8.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ReadShareGroupStateSummary (API key 87): reads the start offset of a share partition (KIP-932)."""
+"""ReadShareGroupStateSummary (API key 87).
+
+Reads the start offset of a share partition (KIP-932).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""StreamsGroupHeartbeat (API key 88): a member of a streams group shows that it lives (KIP-1071)."""
+"""StreamsGroupHeartbeat (API key 88).
+
+A member of a streams group shows that it lives (KIP-1071).
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.uuids import DIRECTORY_UNASSIGNED
 from headrace.metadata import records as r
 from headrace.metadata.controller import brokers
 from headrace.metadata.controller.directories import assign_replicas_to_directories
@@ -319,7 +320,10 @@ def test_a_preferred_election_and_one_that_cannot_be() -> None:
 def test_replicas_are_assigned_to_directories() -> None:
     directories = [b"1" * 16, b"2" * 16]
     image = replayed([*feature_records(), *broker_records(1, directories=directories)])
-    image = replayed(topic_records(), image)
+    topic, first = topic_records()
+    assert isinstance(first, r.PartitionRecord)
+    first.directories = [DIRECTORY_UNASSIGNED]
+    image = replayed([topic, first], image)
     wish = assign.AssignReplicasToDirsRequest(
         broker_id=1,
         broker_epoch=101,

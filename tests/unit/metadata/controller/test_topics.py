@@ -158,8 +158,10 @@ def test_dots_and_underscores_collide(old: str, new: str) -> None:
         (
             topic("a", 1, 2),
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            "Unable to replicate the partition 2 time(s): The target replication factor of 2"
-            " cannot be reached because only 1 broker(s) are registered.",
+            (
+                "Unable to replicate the partition 2 time(s): The target replication factor of 2"
+                " cannot be reached because only 1 broker(s) are registered."
+            ),
         ),
         (
             assigned("a", [2]),
