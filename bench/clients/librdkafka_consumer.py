@@ -1,4 +1,7 @@
-"""Reads assigned partitions from their beginning with confluent-kafka, on its defaults.
+"""Reads assigned partitions from their beginning with confluent-kafka, on its defaults but one.
+
+librdkafka rests for a second whenever its queue of fetched records is full. With that, any broker
+comes out at about 150,000 records a second; so here it rests for a hundredth of one.
 
 Arguments: bootstrap topic partitions records seconds-at-most. Prints one line of JSON.
 """
@@ -15,7 +18,12 @@ _MESSAGES_PER_CALL = 10_000
 def main(bootstrap: str, topic: str, partitions: int, records: int, seconds_most: float) -> None:
     # librdkafka insists on a group; assigned partitions never join it.
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False}
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "bench",
+            "enable.auto.commit": False,
+            "fetch.queue.backoff.ms": 10,
+        }
     )
     started = time.monotonic()
     consumer.assign([TopicPartition(topic, index, OFFSET_BEGINNING) for index in range(partitions)])

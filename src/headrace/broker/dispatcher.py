@@ -74,6 +74,8 @@ class Dispatcher:
             client_id = ""
             if length > 0:
                 position += length
+                if position > len(frame):
+                    raise wire.short("the client id")
                 client_id = str(frame[10:position], "utf-8")
             route = self._routes.get((key, version)) or self._route(key, version)
             if route.has_flexible_request_header:
@@ -92,7 +94,7 @@ class Dispatcher:
         def finish(reply: Reply) -> None:
             route.metrics.record(self._clock.mono_ms() - started_ms)
             if isinstance(reply, Response):
-                send(_encode(route, correlation_id, reply))
+                send(_encode_or_close(route, correlation_id, reply))
             else:
                 send(reply)
 
@@ -111,10 +113,11 @@ class Dispatcher:
                     raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             return route.api.handler(context, request)
         except KafkaError as error:
-            return error_response(route.api, request, error)
+            return error_response(route.api, route.version, request, error)
         except Exception:  # the edge of one request: log it, answer, and serve the others
             logger.exception("%s failed", route.api.key.name)
-            return error_response(route.api, request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return error_response(route.api, route.version, request, unknown)
 
     def _route(self, key: int, version: int) -> Route:
         api = self._table.get(key)
@@ -171,6 +174,15 @@ def _skip_tags(frame: memoryview, position: int) -> int:
         if position > len(frame):
             raise wire.short("a tagged field")
     return position
+
+
+def _encode_or_close(route: Route, correlation_id: int, response: Response) -> Chunks | Close:
+    """A response may be due in the middle of another client's request: it never raises there."""
+    try:
+        return _encode(route, correlation_id, response)
+    except Exception:  # the edge of one request
+        logger.exception("the response to %s cannot be written", route.api.key.name)
+        return Close("the response cannot be written")
 
 
 def _encode(route: Route, correlation_id: int, response: Response) -> Chunks:

@@ -31,20 +31,21 @@ class ProducedBatch:
         self, partition: Partition, records: RecordBytes | None, result: PartitionProduceResponse
     ) -> None:
         self.partition = partition
-        self.records = memoryview(b"" if records is None else records)
+        self.records = records if isinstance(records, memoryview) else memoryview(records or b"")
         self.result = result
         self.failure: KafkaError | None = None
         self.last_offset = -1
 
-    def check_header(self, now_ms: int) -> None:
+    def check_header(self, now_ms: int) -> BatchHeader:
         """Everything that Kafka checks and the header tells."""
         header = check_produce(self.records)
         config = self.partition.log.config
-        if header.size > config.max_message_bytes:
+        size = header.size
+        if size > config.max_message_bytes:
             raise KafkaError(
                 ErrorCode.MESSAGE_TOO_LARGE,
                 f"The record batch size in the append to {self.partition.topic}-"
-                f"{self.partition.index} is {header.size} bytes which exceeds the maximum"
+                f"{self.partition.index} is {size} bytes which exceeds the maximum"
                 f" configured value of {config.max_message_bytes}.",
             )
         if header.is_transactional:
@@ -63,8 +64,10 @@ class ProducedBatch:
                     f"Timestamp {header.max_timestamp} of message is out of range for"
                     f" {self.partition.topic}-{self.partition.index}.",
                 )
-        self.records = self.records[: header.size]
+        if size != len(self.records):
+            self.records = self.records[:size]
         self.header = header
+        return header
 
     def _target_codec(self) -> Codec | None:
         """The codec to convert to, if the topic wants another one than the producer used."""

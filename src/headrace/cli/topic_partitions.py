@@ -37,11 +37,13 @@ class TopicState:
     partitions: list[PartitionState]
 
 
-def ask_partitions(client: KafkaClient, names: list[str], limit: int) -> list[TopicState]:
+def ask_partitions(
+    client: KafkaClient, names: list[str], limit: int, *, paged: bool = True
+) -> list[TopicState]:
     """The named topics; `KafkaError` if one of them cannot be described."""
     if not names:
         return []
-    if client.any_node().versions.highest(DescribeTopicPartitionsRequest) is None:
+    if not paged or client.any_node().versions.highest(DescribeTopicPartitionsRequest) is None:
         return _from_metadata(client, names)
     return client.retry(lambda: _from_pages(client, sorted(names), limit))
 

@@ -166,7 +166,9 @@ def _ask_topics(client: KafkaClient, args: argparse.Namespace) -> list[TopicStat
                 "Error while executing topic command :"
                 f" TopicId '{args.topic_id}' does not exist as expected"
             )
-    found = {topic.name: topic for topic in ask_partitions(client, names, limit)}
+    # By id, Kafka's tool asks the older API, which knows no eligible leader replicas.
+    described = ask_partitions(client, names, limit, paged=wanted_id is None)
+    found = {topic.name: topic for topic in described}
     return [found[name] for name in hash_order(names, capacity=len(names)) if name in found]
 
 

@@ -42,8 +42,6 @@ class Replayer:
         self.offset = image.offset
         self.epoch = image.epoch
         self.timestamp_ms = image.timestamp_ms
-        #: Whether any record but control records was seen.
-        self.has_records = False
         #: Control records in their order; Raft's business.
         self.control_records: list[Record] = []
 
@@ -61,11 +59,9 @@ class Replayer:
             else:
                 for record in records:
                     value = record.value
-                    if value == _NO_OP:  # two a second in Kafka's logs
-                        self.has_records = True
-                    elif value is None:
+                    if value is None:
                         raise InvariantBrokenError(f"no metadata at offset {record.offset}")
-                    else:
+                    if value != _NO_OP:  # Kafka writes two a second
                         self.replay(decode_record(value), record.offset)
             if not from_snapshot:
                 self.offset = header.last_offset
@@ -76,7 +72,6 @@ class Replayer:
 
     def replay(self, record: AnyRecord, offset: int) -> None:
         """Replay one record."""
-        self.has_records = True
         transaction = self.transaction
         if isinstance(record, BeginTransactionRecord):
             if transaction is not None:

@@ -127,11 +127,17 @@ class WriteCode(Code):
     def write_tags(self, source: str, cls: type[Struct]) -> None:
         """Tagged fields that differ from their default, then those of a newer peer."""
         known = self.present(cls, tagged=True)
-        if not known:
-            self.line(f"if {source}.unknown_tags is None:")
-            self.line(r"    put(b'\x00')")
-            self.line("else:")
-            self.depth += 1
+        # Nearly always everything is at its default, and the shared default objects show it.
+        at_default = [f"{source}.unknown_tags is None"]
+        for name, field in known:
+            if field.kind == "array" and field.is_default_fresh:
+                at_default.append(f"not {source}.{name}")
+            else:
+                at_default.append(f"{source}.{name} is {self.default(name, field)}")
+        self.line(f"if {' and '.join(at_default)}:")
+        self.line(r"    put(b'\x00')")
+        self.line("else:")
+        self.depth += 1
         tags, chunks = self.name("t"), self.name("c")
         self.line(f"{tags} = dict({source}.unknown_tags or ())")
         for name, field in known:
@@ -151,5 +157,4 @@ class WriteCode(Code):
         self.line(f"    put(wire.write_uvarint({tag}))")
         self.line(f"    put(wire.write_uvarint(len({data})))")
         self.line(f"    put({data})")
-        if not known:
-            self.depth -= 1
+        self.depth -= 1

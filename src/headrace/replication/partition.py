@@ -85,9 +85,10 @@ class Partition:
 
     def require_leader(self, current_leader_epoch: int) -> None:
         """Refuse a client whose idea of the leader is older or newer than ours (KIP-320)."""
-        if not self.is_leader:
+        leadership = self.leadership
+        if leadership.leader != self._node_id:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if current_leader_epoch in (NO_EPOCH, self.leadership.leader_epoch):
+        if current_leader_epoch == NO_EPOCH or current_leader_epoch == leadership.leader_epoch:
             return
         if current_leader_epoch < self.leadership.leader_epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
@@ -124,12 +125,14 @@ class Partition:
 
     def advance_high_watermark(self) -> None:
         """Move the high watermark to what every in-sync replica has; never backwards."""
-        if not self.is_leader:
+        leadership = self.leadership
+        if leadership.leader != self._node_id:
             return
         end = self.log.log_end_offset
-        for replica in self.leadership.isr:
-            if replica != self._node_id:
-                end = min(end, self._replica_ends.get(replica, self.high_watermark))
+        if len(leadership.isr) > 1:
+            for replica in leadership.isr:
+                if replica != self._node_id:
+                    end = min(end, self._replica_ends.get(replica, self.high_watermark))
         if end > self.high_watermark:
             self.high_watermark = end
             if self.replication_waiters:

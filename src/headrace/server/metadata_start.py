@@ -12,7 +12,11 @@ from headrace.log.open_files import OpenFiles
 from headrace.metadata.bootstrap import activation_records
 from headrace.metadata.controller import brokers
 from headrace.metadata.controller.settings import ControllerSettings
-from headrace.metadata.features import SUPPORTED
+from headrace.metadata.features import (
+    CONTROLLER_REGISTRATION_LEVEL,
+    CORDONED_DIRECTORIES_LEVEL,
+    SUPPORTED,
+)
 from headrace.metadata.image import EndpointImage, MetadataImage
 from headrace.metadata.records import AbortTransactionRecord, BrokerRegistrationChangeRecord
 from headrace.metadata.snapshot_policy import SnapshotPolicy
@@ -114,11 +118,10 @@ def activate(
         plane.write_now(records)
     elif loaded.transaction is not None:
         plane.write_now([AbortTransactionRecord(reason="Controller failover")])
-    image = plane.write_now(
-        brokers.register_controller(
-            plane.latest, _controller_request(node_id, registration)
-        ).records
-    )
+    image = plane.latest
+    if image.metadata_version >= CONTROLLER_REGISTRATION_LEVEL:
+        request = _controller_request(node_id, registration)
+        image = plane.write_now(brokers.register_controller(image, request).records)
     registered = brokers.register_broker(
         image,
         settings,
@@ -128,14 +131,13 @@ def activate(
     )
     image = plane.write_now(registered.records)
     broker = brokers.registered(image, node_id, registered.reply)
-    plane.write_now(
-        [
-            BrokerRegistrationChangeRecord(
-                broker_id=node_id, broker_epoch=broker.epoch, cordoned_log_dirs=[]
-            ),
-            *brokers.unfence(image, settings, broker),
-        ]
-    )
+    records = brokers.unfence(image, settings, broker)
+    if image.metadata_version >= CORDONED_DIRECTORIES_LEVEL:
+        cordoned = BrokerRegistrationChangeRecord(
+            broker_id=node_id, broker_epoch=broker.epoch, cordoned_log_dirs=[]
+        )
+        records = [cordoned, *records]
+    plane.write_now(records)
     plane.flush_now()
     return broker.epoch
 

@@ -97,7 +97,7 @@ class MetadataStore:
             replayer.transaction,
             quorum,
             self._read_election(),
-            has_records=replayer.has_records or bool(image.features),
+            has_records=bool(image.features or image.brokers or image.topics_by_id),
             bytes_after_snapshot=replayed,
         )
 

@@ -19,11 +19,12 @@ class NodeFailedError(Exception):
 
 def run_node(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
     """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order."""
-    with _runner() as runner:
+    with new_runner() as runner:
         runner.run(_serve(config, on_ready))
 
 
-def _runner() -> asyncio.Runner:
+def new_runner() -> asyncio.Runner:
+    """On uvloop where it is installed."""
     if sys.platform != "win32":
         with contextlib.suppress(ImportError):
             import uvloop

@@ -1,0 +1,1 @@
+from headrace.testing.embedded import EmbeddedKafka as EmbeddedKafka

@@ -23,13 +23,13 @@ from headrace.broker.produced_batch import ProducedBatch
 from headrace.log.append import AppendOrigin
 from headrace.protocol.messages.produce import (
     LeaderIdAndEpoch,
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
     TopicProduceResponse,
 )
+from headrace.records.codecs import Codec
 from headrace.replication.partition import Partition
 
 ACKS_ALL = -1
@@ -67,23 +67,37 @@ class ProduceHandler:
     def __call__(self, context: RequestContext, request: ProduceRequest) -> Reply | Parked:
         if request.acks not in (ACKS_ALL, ACKS_NONE, 1):
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+        now_ms = self._clock.wall_ms()
         batches: list[ProducedBatch] = []
         response = ProduceResponse()
         for topic in request.topic_data:
             answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             response.responses.append(answer)
             name, partitions = self._find(context, topic)
+            may_write = not name or context.allows(Operation.WRITE, ResourceType.TOPIC, name)
             for data in topic.partition_data:
                 result = PartitionProduceResponse(index=data.index)
                 answer.partition_responses.append(result)
                 try:
+                    if not may_write:
+                        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                     partition = partitions.get(data.index)
                     if partition is None:
-                        raise self._missing(context, topic, name, data.index)
-                    batches.append(self._check(context, request, data, partition, result))
+                        raise self._missing(context, name, data.index)
+                    partition.require_leader(-1)
+                    if request.acks == ACKS_ALL:
+                        partition.require_enough_replicas(partition.log.config.min_insync_replicas)
+                    batch = ProducedBatch(partition, data.records, result)
+                    header = batch.check_header(now_ms)
+                    if context.api_version < _ZSTD_SINCE and header.codec == Codec.ZSTD:
+                        raise KafkaError(
+                            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+                            "Produce requests below version 7 may not contain zstd.",
+                        )
+                    batches.append(batch)
                 except KafkaError as error:
                     self._refuse(result, error, name)
-        return self._prepare(request, response, batches)
+        return self._prepare(request, response, batches, now_ms)
 
     def _find(
         self, context: RequestContext, topic: TopicProduceData
@@ -96,37 +110,17 @@ class ProduceHandler:
             partitions = self._partitions.named(name)
         return name, partitions
 
-    def _missing(
-        self, context: RequestContext, topic: TopicProduceData, name: str, index: int
-    ) -> KafkaError:
+    def _missing(self, context: RequestContext, name: str, index: int) -> KafkaError:
         if context.api_version >= _TOPIC_IDS_SINCE and not name:
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         return self._partitions.missing(name, index)
 
-    def _check(
-        self,
-        context: RequestContext,
-        request: ProduceRequest,
-        data: PartitionProduceData,
-        partition: Partition,
-        result: PartitionProduceResponse,
-    ) -> ProducedBatch:
-        if not context.allows(Operation.WRITE, ResourceType.TOPIC, partition.topic):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        partition.require_leader(-1)
-        if request.acks == ACKS_ALL:
-            partition.require_enough_replicas(partition.log.config.min_insync_replicas)
-        batch = ProducedBatch(partition, data.records, result)
-        batch.check_header(self._clock.wall_ms())
-        if batch.header.codec == 4 and context.api_version < _ZSTD_SINCE:
-            raise KafkaError(
-                ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-                "Produce requests below version 7 may not contain zstd.",
-            )
-        return batch
-
     def _prepare(
-        self, request: ProduceRequest, response: ProduceResponse, batches: list[ProducedBatch]
+        self,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        batches: list[ProducedBatch],
+        now_ms: int,
     ) -> Reply | Parked:
         """Look into those batches that must be looked into, then append."""
         deep = self._config.deep_validation
@@ -140,7 +134,7 @@ class ProduceHandler:
             else:
                 slow.append((batch, job))
         if not slow:
-            return self._append(request, response, batches)
+            return self._append(request, response, batches, now_ms)
         parked = Parked()
         waiting = len(slow)
 
@@ -149,7 +143,7 @@ class ProduceHandler:
             batch.prepared(outcome)
             waiting -= 1
             if waiting == 0:
-                reply = self._append(request, response, batches)
+                reply = self._append(request, response, batches, self._clock.wall_ms())
                 if isinstance(reply, Parked):
                     reply.when_done(parked.complete)
                 else:
@@ -160,9 +154,12 @@ class ProduceHandler:
         return parked
 
     def _append(
-        self, request: ProduceRequest, response: ProduceResponse, batches: list[ProducedBatch]
+        self,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        batches: list[ProducedBatch],
+        now_ms: int,
     ) -> Reply | Parked:
-        now_ms = self._clock.wall_ms()
         unflushed: list[Partition] = []
         waiting: list[ProducedBatch] = []
         for batch in batches:

@@ -1,0 +1,169 @@
+"""Indexes and producer snapshots for `headrace dump-log`, compared with the log they belong to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from headrace.base.errors import KafkaError
+from headrace.cli.failure import CommandFailedError
+from headrace.log.errors import CorruptIndexError, CorruptSnapshotError
+from headrace.log.offset_index import OffsetIndex
+from headrace.log.producer_entry import NO_TRANSACTION
+from headrace.log.producer_snapshot import read_snapshot
+from headrace.log.time_index import TimeIndex
+from headrace.log.txn_index import TxnIndex
+from headrace.records.batch import HEADER_SIZE, BatchHeader
+from headrace.records.legacy import read_any_header
+
+
+def dump_index_file(path: str, *, sanity_only: bool, verify_only: bool) -> bool:
+    """Print a file beside a segment; True if it does not fit its log."""
+    stem, kind = os.path.splitext(path)
+    name = os.path.basename(stem)
+    if not name.isdecimal():
+        raise CommandFailedError(f"The name of {path} does not begin with an offset.")
+    base_offset = int(name)
+    if kind == ".txnindex":
+        return _dump_aborted(path, base_offset)
+    if kind == ".snapshot":
+        return _dump_producers(path)
+    if not os.path.exists(stem + ".log"):
+        raise CommandFailedError(f"The log {stem}.log that {path} belongs to does not exist.")
+    try:
+        with LogFile(stem + ".log") as log:
+            if kind == ".index":
+                index = OffsetIndex(path, base_offset)
+                return _dump_offsets(index, log, sanity_only=sanity_only, verify_only=verify_only)
+            times = TimeIndex(path, base_offset)
+            offsets = OffsetIndex(stem + ".index", base_offset)
+            return _dump_times(
+                times, offsets, log, sanity_only=sanity_only, verify_only=verify_only
+            )
+    except CorruptIndexError as error:
+        raise CommandFailedError(f"{path} is corrupt: {error}.") from error
+
+
+class LogFile:
+    """The batches of a segment, one header at a time."""
+
+    def __init__(self, path: str) -> None:
+        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size = os.fstat(self._fd).st_size
+
+    def __enter__(self) -> LogFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def header_at(self, position: int) -> BatchHeader | None:
+        data = os.pread(self._fd, HEADER_SIZE, position)
+        try:
+            header = read_any_header(data)
+        except KafkaError:
+            return None
+        return header if header.size > 0 and position + header.size <= self.size else None
+
+    def batch_with(self, offset: int, position: int) -> BatchHeader | None:
+        """The first batch from `position` on that ends at or after `offset`."""
+        while (header := self.header_at(position)) is not None:
+            if header.last_offset >= offset:
+                return header
+            position += header.size
+        return None
+
+
+def _dump_offsets(
+    index: OffsetIndex, log: LogFile, *, sanity_only: bool, verify_only: bool
+) -> bool:
+    if len(index) == 0:
+        print(f"{index.path} is empty.")
+        return False
+    if sanity_only:
+        index.check(log.size)
+        print(f"{index.path} passed sanity check.")
+        return False
+    mismatches = []
+    for relative, position in index.entries():
+        offset = index.base_offset + relative
+        header = log.header_at(position)
+        found = -1 if header is None else header.last_offset
+        if found != offset:
+            mismatches.append(f"  Index offset: {offset}, log offset: {found}")
+        if not verify_only:
+            print(f"offset: {offset} position: {position}")
+    return _report(f"Mismatches in :{os.path.abspath(index.path)}", mismatches)
+
+
+def _dump_times(
+    index: TimeIndex, offsets: OffsetIndex, log: LogFile, *, sanity_only: bool, verify_only: bool
+) -> bool:
+    if sanity_only:
+        index.check()
+        print(f"{index.path} passed sanity check.")
+        return False
+    mismatches, disorder, missing = [], [], []
+    previous = -1
+    for timestamp, relative in index.entries():
+        offset = index.base_offset + relative
+        header = log.batch_with(offset, offsets.lookup(offset))
+        if header is None or header.last_offset != offset:
+            found = -1 if header is None else header.last_offset
+            missing.append(f"Indexed offset: {offset}, found log offset: {found}")
+        elif header.max_timestamp != timestamp:
+            mismatches.append(
+                f"  Index timestamp: {timestamp}, log timestamp: {header.max_timestamp}"
+            )
+        if previous >= timestamp:
+            disorder.append(
+                f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"
+            )
+        if not verify_only:
+            print(f"timestamp: {timestamp} offset: {offset}")
+        previous = timestamp
+    path = os.path.abspath(index.path)
+    problems = _report(f"Found timestamp mismatch in :{path}", mismatches)
+    problems |= _report(f"Found out of order timestamp in :{path}", disorder)
+    return problems | _report("The following indexed offsets are not found in the log.", missing)
+
+
+def _report(title: str, lines: list[str]) -> bool:
+    if lines:
+        print("\n".join([title, *lines]), file=sys.stderr)
+    return bool(lines)
+
+
+def _dump_aborted(path: str, base_offset: int) -> bool:
+    for txn in TxnIndex(path, base_offset).entries:
+        print(
+            f"version: 0 producerId: {txn.producer_id} firstOffset: {txn.first_offset}"
+            f" lastOffset: {txn.last_offset} lastStableOffset: {txn.last_stable_offset}"
+        )
+    return False
+
+
+def _dump_producers(path: str) -> bool:
+    try:
+        entries = read_snapshot(path)
+    except CorruptSnapshotError as error:
+        print(error, file=sys.stderr)
+        return True
+    for entry in entries:
+        first = entry.txn_first_offset
+        txn = "OptionalLong.empty" if first == NO_TRANSACTION else f"OptionalLong[{first}]"
+        line = (
+            f"producerId: {entry.producer_id} producerEpoch: {entry.epoch}"
+            f" coordinatorEpoch: {entry.coordinator_epoch} currentTxnFirstOffset: {txn}"
+            f" lastTimestamp: {entry.last_timestamp} "
+        )
+        if entry.batches:
+            batch = entry.batches[0]
+            line += (
+                f"firstSequence: {batch.first_sequence} lastSequence: {batch.last_sequence}"
+                f" lastOffset: {batch.last_offset}"
+                f" offsetDelta: {batch.last_offset - batch.first_offset}"
+                f" timestamp: {batch.timestamp}"
+            )
+        print(line)
+    return False

@@ -1,0 +1,95 @@
+"""`headrace dump-log`: Kafka's `kafka-dump-log.sh`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from headrace.cli.failure import CommandFailedError
+
+if TYPE_CHECKING:
+    from headrace.cli.dump_records import RecordDecoder
+
+_EVERYTHING = 2**31 - 1
+_DECODERS = {
+    "offsets-decoder": "the records of __consumer_offsets",
+    "transaction-log-decoder": "the records of __transaction_state",
+    "share-group-state-decoder": "the records of __share_group_state",
+    "remote-log-metadata-decoder": "the records of __remote_log_metadata",
+}
+_STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--files", required=True, metavar="FILE,...", help="segments, indexes and snapshots")
+    add("--print-data-log", action="store_true", help="print what the records say")
+    add("--deep-iteration", action="store_true", help="print each record, not only batches")
+    add("--index-sanity-check", action="store_true", help="only check what a broker checks")
+    add("--verify-index-only", action="store_true", help="compare an index with its log, quietly")
+    add("--max-message-size", type=int, default=5 * 1024 * 1024, metavar="N", help="accepted")
+    add("--max-bytes", type=int, default=_EVERYTHING, metavar="N", help="read so much of a log")
+    add("--skip-record-metadata", action="store_true", help="print only keys and payloads")
+    for what in ("key", "value"):
+        add(
+            f"--{what}-decoder-class",
+            nargs="?",
+            const=_STRING_DECODER,
+            metavar="CLASS",
+            help=f"how to read a {what}: Kafka's StringDecoder, LongDecoder or IntegerDecoder",
+        )
+    add("--cluster-metadata-decoder", action="store_true", help="records of the metadata log")
+    for option, what in _DECODERS.items():
+        add(f"--{option}", action="store_true", help=f"{what} (not supported yet)")
+
+
+def run(args: argparse.Namespace) -> int:
+    decoder = make_decoder(args)
+    problems = False
+    for path in (part.strip() for part in args.files.split(",")):
+        if not path:
+            continue
+        print(f"Dumping {path}")
+        problems = _dump(path, args, decoder) or problems
+    return 1 if problems else 0
+
+
+def make_decoder(args: argparse.Namespace) -> RecordDecoder | None:
+    """What prints the content of records, or None when it is not asked for."""
+    from headrace.cli.dump_records import MetadataDecoder, PlainDecoder
+
+    for option, what in _DECODERS.items():
+        if getattr(args, option.replace("-", "_")):
+            raise CommandFailedError(
+                f"--{option} is not supported yet: print {what} with --print-data-log, or use"
+                " Apache Kafka's kafka-dump-log.sh on the same file."
+            )
+    if args.cluster_metadata_decoder:
+        return MetadataDecoder()
+    if args.print_data_log or args.key_decoder_class or args.value_decoder_class:
+        return PlainDecoder(
+            args.key_decoder_class or _STRING_DECODER, args.value_decoder_class or _STRING_DECODER
+        )
+    return None
+
+
+def _dump(path: str, args: argparse.Namespace, decoder: RecordDecoder | None) -> bool:
+    """Dump one file by its kind; True if it is not as it should be."""
+    if not os.path.isfile(path):
+        raise CommandFailedError(f"{path} does not exist or is not a file.")
+    kind = os.path.splitext(path)[1]
+    if kind in (".log", ".checkpoint"):
+        from headrace.cli.dump_records import dump_log
+
+        deep = args.deep_iteration or decoder is not None
+        return dump_log(path, decoder if deep else None, args, deep=deep)
+    if kind in (".index", ".timeindex", ".txnindex", ".snapshot"):
+        from headrace.cli.dump_indexes import dump_index_file
+
+        return dump_index_file(
+            path, sanity_only=args.index_sanity_check, verify_only=args.verify_index_only
+        )
+    print(f"Ignoring unknown file {path}", file=sys.stderr)
+    return False

@@ -1,0 +1,98 @@
+"""The child process of an embedded node: `EmbeddedKafka` starts it and speaks to it over pipes.
+
+In: one line of JSON with the data directory and the settings; after that the pipe is a lifeline.
+While it is open the parent lives; when it ends the parent is gone, and this process leaves at once
+and takes the data directory with it. Out: one line of JSON, the addresses or what went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.server.node import Node
+
+logger = logging.getLogger(__name__)
+
+_PARENT_CHECK_S = 1.0
+
+
+def main() -> None:
+    """Serve until SIGTERM, or until the parent is gone."""
+    order: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    _let_helpers_find_the_package()
+    threading.Thread(
+        target=_watch_parent, args=(os.getppid(), order["remove"]), name="lifeline", daemon=True
+    ).start()
+    sys.exit(_serve(order))
+
+
+def _serve(order: dict[str, Any]) -> int:
+    from headrace.base.checks import InvariantBrokenError
+    from headrace.base.errors import KafkaError
+    from headrace.log.directories import DataDirectoryError
+    from headrace.server.config import NodeConfig
+    from headrace.server.development import ensure_formatted
+    from headrace.server.running import NodeFailedError, run_node
+    from headrace.server.sockets import BindError
+    from headrace.server.structured_log import configure_logging
+
+    configure_logging(order["log_level"])
+    try:
+        config = NodeConfig.for_development(order["data_dir"], 0, order["settings"])
+        for warning in config.warnings:
+            logger.warning("%s", warning)
+        ensure_formatted(config)
+        run_node(config, lambda node: _say(describe(node)))
+    except (
+        BindError,
+        DataDirectoryError,
+        InvariantBrokenError,
+        KafkaError,
+        NodeFailedError,
+        OSError,
+        ValueError,
+    ) as error:
+        _say({"error": str(error)})
+        return 1
+    return 0
+
+
+def describe(node: Node) -> dict[str, Any]:
+    """The addresses of a node that has started."""
+    return {
+        "bootstrap": node.bootstrap,
+        "ports": {listener.name: listener.port for listener in node.listeners},
+        "metrics": None,
+    }
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _let_helpers_find_the_package() -> None:
+    """A checkout that is on `sys.path` only is passed on to the node's own processes."""
+    root = sys.argv[1]
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = f"{root}{os.pathsep}{inherited}" if inherited else root
+
+
+def _watch_parent(parent: int, remove: str | None) -> None:
+    """Blocks on the pipe. A fork of the parent may hold it open too, hence the second look."""
+    import select
+
+    pipe = sys.stdin.fileno()
+    while os.getppid() == parent:
+        if select.select([pipe], [], [], _PARENT_CHECK_S)[0]:
+            break
+    if remove is not None:
+        shutil.rmtree(remove, ignore_errors=True)
+    os._exit(1)

@@ -1,0 +1,93 @@
+"""An embedded node inside this process: an event loop of its own in a background thread.
+
+It starts faster than a child process and a debugger sees into it, but it shares the interpreter
+with the test, and nobody can kill it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from headrace.testing.node_handle import NodeAddresses, NodeStartError
+from headrace.testing.node_process import describe
+
+if TYPE_CHECKING:
+    from headrace.server.config import NodeConfig
+    from headrace.server.node import Node
+
+
+class ThreadNode:
+    """Runs one node at a time on a thread."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
+
+    def start(self, data_dir: str, settings: Mapping[str, str]) -> NodeAddresses:
+        from headrace.base.errors import KafkaError
+        from headrace.server.config import NodeConfig
+        from headrace.server.development import ensure_formatted
+
+        try:
+            config = NodeConfig.for_development(data_dir, 0, settings)
+            ensure_formatted(config)
+        except (KafkaError, OSError, ValueError) as error:
+            raise NodeStartError(str(error)) from error
+        started: Future[Node] = Future()
+        self._thread = threading.Thread(
+            target=self._run, args=(config, started), name="headrace-node", daemon=True
+        )
+        self._thread.start()
+        try:
+            answer = describe(started.result())
+        except Exception as error:
+            self._thread.join()
+            raise NodeStartError(str(error)) from error
+        return NodeAddresses(answer["bootstrap"], answer["ports"], answer["metrics"])
+
+    def stop(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            return
+        assert self._loop is not None and self._stop is not None  # noqa: S101 - it has started
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def kill(self) -> None:
+        raise RuntimeError(
+            "A node inside this process cannot be killed: leave in_process out to get one that can."
+        )
+
+    def _run(self, config: NodeConfig, started: Future[Node]) -> None:
+        from headrace.server.running import new_runner
+
+        with new_runner() as runner:
+            runner.run(self._serve(config, started))
+
+    async def _serve(self, config: NodeConfig, started: Future[Node]) -> None:
+        from headrace.server.node import Node
+
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        node = Node(config)
+        try:
+            await node.start()
+        except BaseException as error:  # told to the thread that waits
+            started.set_exception(error)
+            return
+        started.set_result(node)
+        await self._stop.wait()
+        await node.stop()

@@ -1,0 +1,464 @@
+"""The metadata plane on a real directory: durability, order, restarts, snapshots."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.base.checks import InvariantBrokenError
+from headrace.base.clock import ManualClock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.uuids import parse_uuid
+from headrace.log.open_files import OpenFiles
+from headrace.metadata import records as r
+from headrace.metadata.bootstrap import default_bootstrap_records, encode_bootstrap
+from headrace.metadata.changes import MetadataChanges
+from headrace.metadata.controller.result import ControllerResult
+from headrace.metadata.controller.settings import ControllerSettings
+from headrace.metadata.controller.topics import create_topics
+from headrace.metadata.image import EndpointImage, MetadataImage
+from headrace.metadata.snapshot import SnapshotId, parse_file_name
+from headrace.metadata.snapshot_policy import SnapshotPolicy
+from headrace.protocol.messages.create_topics import CreatableTopic
+from headrace.records.reader import read_records
+from headrace.server.metadata_plane import Command, MetadataPlane
+from headrace.server.metadata_start import (
+    MetadataConfig,
+    NodeRegistration,
+    activate,
+    open_metadata_plane,
+)
+
+DIRECTORY_ID = parse_uuid("WoOcHuLJNoWzA7R3WMY8kw")
+APACHE_LOG = Path(__file__).parents[1] / "metadata" / "data" / "apache-4.3.1-metadata.log"
+SETTINGS = ControllerSettings(cluster_id="c")
+
+
+class Node:
+    """One node that can be started again and again on its directory."""
+
+    def __init__(self, directory: Path, policy: SnapshotPolicy | None = None) -> None:
+        self.directory = directory
+        self.clock = ManualClock()
+        self.policy = policy or SnapshotPolicy()
+        self.broker_epoch = -1
+        self.starts = 0
+
+    def start(self, *, previous_broker_epoch: int = -1, idle_interval_ms: int = 0) -> MetadataPlane:
+        self.starts += 1
+        config = MetadataConfig(
+            node_id=1,
+            data_directory=str(self.directory),
+            voter_ids=(1,),
+            snapshots=self.policy,
+            idle_interval_ms=idle_interval_ms,
+        )
+        plane, loaded = open_metadata_plane(
+            config, files=OpenFiles(8), clock=self.clock, clean=False
+        )
+        registration = NodeRegistration(
+            incarnation_id=bytes([self.starts]) * 16,
+            broker_endpoints=(EndpointImage("PLAINTEXT", "h", 9092, 0),),
+            controller_endpoints=(EndpointImage("CONTROLLER", "h", 9093, 0),),
+            directory_ids=(DIRECTORY_ID,),
+            previous_broker_epoch=previous_broker_epoch,
+        )
+        self.broker_epoch = activate(plane, loaded, SETTINGS, registration)
+        return plane
+
+    @property
+    def log_directory(self) -> Path:
+        return self.directory / "__cluster_metadata-0"
+
+    @property
+    def snapshot_ids(self) -> list[SnapshotId]:
+        found = map(parse_file_name, os.listdir(self.log_directory))
+        return sorted(one for one in found if one is not None)
+
+    def log_bytes(self) -> bytes:
+        paths = sorted(self.log_directory.glob("*.log"))
+        return b"".join(path.read_bytes() for path in paths)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    (tmp_path / "bootstrap.checkpoint").write_bytes(
+        encode_bootstrap(default_bootstrap_records(), 1)
+    )
+    return Node(tmp_path)
+
+
+def creating(name: str, partitions: int = 1) -> Command:
+    def command(image: MetadataImage) -> ControllerResult[Any]:
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        result = create_topics(image, SETTINGS, [topic])
+        reply = result.reply[0]
+        if reply.error_code:
+            raise KafkaError(ErrorCode(reply.error_code), reply.error_message or "")
+        return ControllerResult(reply.topic_id, result.records)
+
+    return command
+
+
+def test_an_empty_node_has_its_image_after_the_start(node: Node) -> None:
+    plane = node.start()
+    assert plane.image.metadata_version == 30
+    assert plane.image.config(4, "") == {"min.insync.replicas": "1"}
+    assert plane.image.brokers[1].epoch == node.broker_epoch == 11
+    assert plane.image.brokers[1].is_active
+    assert plane.image.controllers[1].endpoints[0].port == 9093
+    assert plane.high_watermark == plane.log_end_offset == 14
+
+
+def test_the_first_records_have_the_shape_that_apache_kafka_gives_them(node: Node) -> None:
+    asyncio.run(_close(node.start()))
+    theirs = {}
+    for record in read_records(APACHE_LOG.read_bytes()):
+        theirs[record.offset] = record.value
+    ours = {record.offset: record.value for record in read_records(node.log_bytes())}
+    # The leader change and the whole bootstrap transaction.
+    for offset in range(10):
+        assert ours[offset] == theirs[offset]
+
+
+async def _close(plane: MetadataPlane) -> None:
+    await plane.close()
+
+
+def test_every_start_has_a_new_epoch_and_all_that_was_acknowledged(node: Node) -> None:
+    async def one_life(number: int) -> None:
+        plane = node.start()
+        assert plane.epoch == number
+        assert len(plane.image.topics_by_name) == number - 1
+        await plane.run(creating(f"t{number}"))
+        await plane.close()
+
+    for number in range(1, 4):
+        asyncio.run(one_life(number))
+    state = (node.log_directory / "quorum-state").read_text()
+    assert '"leaderEpoch":3' in state
+    assert (node.log_directory / "leader-epoch-checkpoint").read_text().split()[1] == "3"
+
+
+def test_a_crash_gives_partitions_a_new_leader_epoch_and_a_clean_stop_does_not(
+    node: Node,
+) -> None:
+    async def create() -> None:
+        plane = node.start()
+        await plane.run(creating("a", 2))
+        await plane.close()
+
+    asyncio.run(create())
+
+    def leader_epochs(plane: MetadataPlane) -> list[int]:
+        return [one.leader_epoch for one in plane.image.topics_by_name["a"].partitions]
+
+    plane = node.start(previous_broker_epoch=node.broker_epoch)
+    assert leader_epochs(plane) == [0, 0]
+    asyncio.run(_close(plane))
+    plane = node.start(previous_broker_epoch=-1)
+    assert leader_epochs(plane) == [1, 1]
+    asyncio.run(_close(plane))
+
+
+def test_a_reply_waits_for_the_disk(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    real = os.fdatasync
+
+    def fdatasync(fd: int) -> None:
+        synced.append(fd)
+        real(fd)
+
+    async def scenario() -> None:
+        plane = node.start()
+        monkeypatch.setattr(os, "fdatasync", fdatasync)
+        replies: list[Any] = []
+        plane.submit(creating("a"), replies.append)
+        assert not replies
+        assert "a" not in plane.image.topics_by_name
+        assert "a" in plane.latest.topics_by_name
+        await plane.run(creating("b"))
+        assert len(replies) == 1
+        assert synced
+        assert "a" in plane.image.topics_by_name
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_commands_of_one_turn_share_one_flush(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        flushes = 0
+        begin = plane._store.begin_flush
+
+        def counted(now_ms: int) -> Any:
+            nonlocal flushes
+            flushes += 1
+            return begin(now_ms)
+
+        plane._store.begin_flush = counted  # type: ignore[method-assign]
+        await asyncio.gather(*(plane.run(creating(f"t{n}")) for n in range(50)))
+        assert flushes == 1
+        assert len(plane.image.topics_by_name) == 50
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_command_sees_what_was_written_before_it_and_errors_keep_their_turn(
+    node: Node,
+) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        replies: list[Any] = []
+        plane.submit(creating("a"), replies.append)
+        plane.submit(creating("a"), replies.append)
+        plane.submit(creating("b"), replies.append)
+        assert replies == []
+        await plane.run(lambda image: ControllerResult(None))
+        assert isinstance(replies[0], bytes)
+        assert replies[1].code == ErrorCode.TOPIC_ALREADY_EXISTS
+        assert isinstance(replies[2], bytes)
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_command_without_records_is_answered_at_once_when_nothing_waits(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        replies: list[Any] = []
+        plane.submit(lambda image: ControllerResult(len(image.brokers)), replies.append)
+        assert replies == [1]
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_listeners_hear_every_change_in_order_with_its_image(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        heard: list[tuple[list[str], int]] = []
+
+        def listener(changes: MetadataChanges, image: MetadataImage) -> None:
+            assert plane.image is image
+            heard.append(
+                ([topic.name for topic in changes.topics_created], len(image.topics_by_name))
+            )
+
+        plane.subscribe(listener)
+        await asyncio.gather(plane.run(creating("a")), plane.run(creating("b")))
+        assert heard == [(["a"], 1), (["b"], 2)]
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_was_submitted_before_the_close_is_still_done(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        replies: list[Any] = []
+        plane.submit(creating("a"), replies.append)
+        await plane.close()
+        assert len(replies) == 1
+        plane.submit(creating("b"), replies.append)
+        assert replies[1].code == ErrorCode.NOT_CONTROLLER
+
+    asyncio.run(scenario())
+    plane = node.start()
+    assert list(plane.image.topics_by_name) == ["a"]
+    asyncio.run(_close(plane))
+
+
+def test_a_failing_disk_fails_what_waits_and_tells_the_node(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    async def scenario() -> None:
+        plane = node.start()
+        failures: list[BaseException] = []
+        plane.on_failure = failures.append
+        monkeypatch.setattr(os, "fdatasync", broken)
+        with pytest.raises(KafkaError) as raised:
+            await plane.run(creating("a"))
+        assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert len(failures) == 1
+        assert "a" not in plane.image.topics_by_name
+        with pytest.raises(KafkaError):
+            await plane.run(creating("b"))
+        monkeypatch.undo()
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_listener_that_breaks_stops_the_plane(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        failed = asyncio.Event()
+        plane.on_failure = lambda _: failed.set()
+
+        def listener(changes: MetadataChanges, image: MetadataImage) -> None:
+            raise InvariantBrokenError("a log that cannot be")
+
+        plane.subscribe(listener)
+        plane.submit(creating("a"), lambda _: None)
+        replies: list[Any] = []
+        plane.submit(creating("b"), replies.append)
+        await failed.wait()
+        assert replies[0].code == ErrorCode.KAFKA_STORAGE_ERROR
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def run_with_snapshots(node: Node, work: Callable[[MetadataPlane], Any]) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        await work(plane)
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_snapshots_are_made_by_bytes_and_a_restart_uses_them(tmp_path: Path) -> None:
+    node = Node(tmp_path, SnapshotPolicy(bytes_between_max=2000))
+
+    async def work(plane: MetadataPlane) -> None:
+        for number in range(40):
+            await plane.run(creating(f"t{number}"))
+
+    run_with_snapshots(node, work)
+    assert len(node.snapshot_ids) >= 2
+    plane = node.start(previous_broker_epoch=node.broker_epoch)
+    assert len(plane.image.topics_by_name) == 40
+    asyncio.run(_close(plane))
+
+
+def test_old_snapshots_and_segments_go_and_nothing_is_lost(tmp_path: Path) -> None:
+    policy = SnapshotPolicy(bytes_between_max=1000, retention_bytes=6000)
+    node = Node(tmp_path, policy)
+
+    async def work(plane: MetadataPlane) -> None:
+        plane._store.log.config = type(plane._store.log.config)(segment_bytes=1500)
+        for number in range(60):
+            await plane.run(creating(f"t{number}"))
+
+    run_with_snapshots(node, work)
+    assert min(node.log_directory.glob("*.log")).name != "0" * 20 + ".log"
+    plane = node.start()
+    assert len(plane.image.topics_by_name) == 60
+    assert plane.log_start_offset > 0
+    asyncio.run(_close(plane))
+
+
+def test_a_snapshot_is_made_by_time(node: Node) -> None:
+    async def work(plane: MetadataPlane) -> None:
+        await plane.run(creating("a"))
+        node.clock.advance(3_600_000)
+        await plane.run(creating("b"))
+
+    run_with_snapshots(node, work)
+    assert len(node.snapshot_ids) == 1
+
+
+def test_leftovers_of_a_crash_in_a_snapshot_are_swept_away(node: Node) -> None:
+    asyncio.run(_close(node.start()))
+    partial = node.log_directory / "00000000000000000005-0000000001.checkpoint.part"
+    partial.write_bytes(b"half")
+    plane = node.start()
+    assert not partial.exists()
+    asyncio.run(_close(plane))
+
+
+def test_a_torn_batch_at_the_end_is_cut_off(node: Node) -> None:
+    asyncio.run(_close(node.start()))
+    path = node.log_directory / ("0" * 20 + ".log")
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:50])
+    plane = node.start()
+    assert plane.image.brokers[1].is_active
+    asyncio.run(_close(plane))
+    offsets = [record.offset for record in read_records(path.read_bytes())]
+    assert offsets == list(range(len(offsets)))
+
+
+def test_a_leader_that_died_inside_the_bootstrap_is_survived(node: Node) -> None:
+    plane = node.start()
+    asyncio.run(_close(plane))
+    path = node.log_directory / ("0" * 20 + ".log")
+    data = path.read_bytes()
+    # Only the leader change, then a transaction that never ended.
+    path.write_bytes(data[:91])
+    for name in ("index", "timeindex"):
+        (node.log_directory / f"{'0' * 20}.{name}").write_bytes(b"")
+    plane, _ = open_metadata_plane(
+        MetadataConfig(1, str(node.directory), (1,)),
+        files=OpenFiles(8),
+        clock=node.clock,
+        clean=False,
+    )
+    plane.become_leader()
+    plane.write_now([r.BeginTransactionRecord(name="Bootstrap records")])
+    plane.flush_now()
+    plane._store.close(clean=False)
+    plane = node.start()
+    assert plane.image.metadata_version == 30
+    assert plane.image.brokers[1].is_active
+    assert plane.transaction is None
+    asyncio.run(_close(plane))
+
+
+def test_a_directory_of_apache_kafka_is_taken_over_with_everything_in_it(node: Node) -> None:
+    node.log_directory.mkdir()
+    (node.log_directory / ("0" * 20 + ".log")).write_bytes(APACHE_LOG.read_bytes())
+    (node.log_directory / "partition.metadata").write_text(
+        "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
+    )
+    (node.log_directory / "leader-epoch-checkpoint").write_text("0\n1\n1 0\n")
+    plane = node.start(previous_broker_epoch=12)
+    partitions = plane.image.topics_by_name["t1"].partitions
+    assert [(one.leader, one.isr, one.elr) for one in partitions] == [(1, (1,), ())] * 3
+    assert plane.epoch == 2
+    assert len(plane.image.acls) == len(plane.image.tokens) == len(plane.image.scram) == 1
+    asyncio.run(_close(plane))
+
+
+def test_a_cluster_of_a_newer_version_is_refused_in_one_sentence(node: Node) -> None:
+    plane = node.start()
+    plane.write_now([r.FeatureLevelRecord(name="metadata.version", feature_level=31)])
+    plane.flush_now()
+    asyncio.run(_close(plane))
+    with pytest.raises(InvariantBrokenError, match=r"metadata\.version at level 31"):
+        node.start()
+
+
+def test_a_node_that_is_alone_writes_no_idle_records(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start(idle_interval_ms=1)
+        plane.start_idle_records()
+        assert plane._idle_timer is None
+        await plane.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_second_node_sets_the_idle_records_off(node: Node) -> None:
+    async def scenario() -> None:
+        plane = node.start(idle_interval_ms=1)
+        second = r.RegisterControllerRecord(controller_id=2)
+        await plane.run(lambda image: ControllerResult(None, [second]))
+        written = asyncio.Event()
+        plane.subscribe(lambda changes, image: written.set())
+        await written.wait()
+        await plane.close()
+
+    asyncio.run(scenario())
+    values = [record.value for record in read_records(node.log_bytes())]
+    assert values[-1] == b"\x01\x14\x00\x00"
