@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
+
+# The types of these lie where their package does not re-export them.
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from bench.processes import cpu_seconds, resident_megabytes
@@ -49,6 +52,15 @@ class Peer:
         admin = self.admin()  # Replies come only as long as it lives.
         replies = admin.create_topics([new_topic], request_timeout=_REPLY_SECONDS)
         replies[topic].result(_REPLY_SECONDS)
+
+    def set_topic_config(self, topic: str, config: Mapping[str, str]) -> None:
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in config.items()
+        ]
+        resource = ConfigResource("topic", topic, incremental_configs=entries)
+        admin = self.admin()
+        admin.incremental_alter_configs([resource])[resource].result(_REPLY_SECONDS)
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic and wait until it has left the disk."""

@@ -67,6 +67,12 @@ class Authorizer(Protocol):
         name: str,
     ) -> bool: ...
 
+    def allows_any(
+        self, principal: Principal, host: str, operation: Operation, resource: ResourceType
+    ) -> bool:
+        """Whether there is some resource of this type on which the operation is allowed."""
+        ...
+
 
 class AllowAll:
     """What Kafka does without `authorizer.class.name`."""
@@ -78,6 +84,11 @@ class AllowAll:
         operation: Operation,
         resource: ResourceType,
         name: str,
+    ) -> bool:
+        return True
+
+    def allows_any(
+        self, principal: Principal, host: str, operation: Operation, resource: ResourceType
     ) -> bool:
         return True
 

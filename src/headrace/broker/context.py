@@ -43,6 +43,13 @@ class RequestContext:
             connection.principal, connection.client_host, operation, resource, name
         )
 
+    def allows_any(self, operation: Operation, resource: ResourceType) -> bool:
+        """Whether the sender may do `operation` on some resource of this type (KIP-679)."""
+        connection = self.connection
+        return connection.authorizer.allows_any(
+            connection.principal, connection.client_host, operation, resource
+        )
+
     def authorized_operations(self, resource: ResourceType, name: str = CLUSTER_NAME) -> int:
         """The bit field of allowed operations that describe requests return (KIP-430)."""
         bits = 0

@@ -41,11 +41,17 @@ async def _serve(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     await node.start()
     on_ready(node)
+    reason = await stopped_or_failed(node, stop)
+    await node.stop()
+    if reason is not None:
+        raise NodeFailedError(reason)
+
+
+async def stopped_or_failed(node: Node, stop: asyncio.Event) -> str | None:
+    """Wait until `stop` is set, or until the node cannot go on: then the reason."""
     assert node.failed is not None  # noqa: S101 - set by start
     waiting = asyncio.ensure_future(stop.wait())
     awaited: list[asyncio.Future[Any]] = [waiting, node.failed]
     await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
-    await node.stop()
-    if node.failed.done():
-        raise NodeFailedError(node.failed.result())
+    return node.failed.result() if node.failed.done() else None

@@ -37,6 +37,7 @@ from headrace.broker.handlers.metadata import MetadataHandler
 from headrace.broker.handlers.offset_for_leader_epoch import OffsetForLeaderEpochHandler
 from headrace.broker.handlers.produce import PrepareElsewhere, ProduceHandler
 from headrace.broker.handlers.update_features import UpdateFeaturesHandler
+from headrace.broker.loggers import logger_levels
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
@@ -53,7 +54,6 @@ from headrace.protocol.messages.create_topics import (
 )
 from headrace.server.config import NodeConfig
 from headrace.server.metadata_plane import MetadataPlane
-from headrace.server.structured_log import logger_levels
 
 Row = tuple[ApiKey, Access, Handler]
 
@@ -146,7 +146,8 @@ def broker_table(services: Services) -> ApiTable:
         ),
         (
             ApiKey.DESCRIBE_CLUSTER,
-            on_cluster(Operation.DESCRIBE),
+            # Whoever finds a broker may know of the others; only operations are guarded.
+            OPEN,
             DescribeClusterHandler(s.cluster),
         ),
     ]
@@ -156,7 +157,7 @@ def broker_table(services: Services) -> ApiTable:
 def controller_table(services: Services) -> ApiTable:
     """What administrators may ask a controller directly (KIP-919)."""
     describe_cluster = DescribeClusterHandler(services.cluster, lambda: services.plane.raft.node_id)
-    rows: list[Row] = [(ApiKey.DESCRIBE_CLUSTER, on_cluster(Operation.DESCRIBE), describe_cluster)]
+    rows: list[Row] = [(ApiKey.DESCRIBE_CLUSTER, on_cluster(Operation.ALTER), describe_cluster)]
     return _table(services, rows + _administration(services))
 
 

@@ -44,15 +44,3 @@ def configure_logging(level: str, *, as_json: bool = False) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-
-
-def logger_levels() -> dict[str, str]:
-    """The loggers of this process and the levels at which they speak."""
-    names = ["root", *sorted(logging.root.manager.loggerDict)]
-    return {
-        name: logging.getLevelName(
-            logging.getLogger(None if name == "root" else name).getEffectiveLevel()
-        )
-        for name in names
-        if name == "root" or name.startswith("headrace")
-    }

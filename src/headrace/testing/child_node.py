@@ -1,4 +1,4 @@
-"""An embedded node in a process of its own: the parent's side. It can be killed like any process."""
+"""An embedded node in a process of its own, which can be killed: the parent's side."""
 
 from __future__ import annotations
 

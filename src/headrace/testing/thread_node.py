@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
@@ -26,8 +27,8 @@ class ThreadNode:
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        #: Safe to call from any thread.
+        self._ask_to_stop: Callable[[], object] = lambda: None
 
     @property
     def is_running(self) -> bool:
@@ -60,11 +61,9 @@ class ThreadNode:
         return NodeAddresses(answer["bootstrap"], answer["ports"], answer["metrics"])
 
     def stop(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            return
-        assert self._loop is not None and self._stop is not None  # noqa: S101 - it has started
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
+        if self._thread is not None and self._thread.is_alive():
+            self._ask_to_stop()
+            self._thread.join()
 
     def kill(self) -> None:
         raise RuntimeError(
@@ -79,15 +78,16 @@ class ThreadNode:
 
     async def _serve(self, config: NodeConfig, started: Future[Node]) -> None:
         from headrace.server.node import Node
+        from headrace.server.running import stopped_or_failed
 
-        self._loop = asyncio.get_running_loop()
-        self._stop = asyncio.Event()
         node = Node(config)
         try:
             await node.start()
-        except BaseException as error:  # told to the thread that waits
+        except BaseException as error:  # noqa: BLE001 - told to the thread that waits
             started.set_exception(error)
             return
+        stop = asyncio.Event()
+        self._ask_to_stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop.set)
         started.set_result(node)
-        await self._stop.wait()
+        await stopped_or_failed(node, stop)
         await node.stop()

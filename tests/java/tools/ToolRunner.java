@@ -4,6 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
@@ -43,9 +44,13 @@ public final class ToolRunner {
 
     private static void end(int code) {
         if (!hasEnded) {
-            // A tool that catches our error and exits again does not change its first word.
+            // Some tools catch what is thrown here; of that nothing may be seen.
             exitCode = code;
             hasEnded = true;
+            System.out.flush();
+            System.err.flush();
+            System.setOut(new PrintStream(OutputStream.nullOutputStream()));
+            System.setErr(new PrintStream(OutputStream.nullOutputStream()));
         }
         throw new Ended();
     }
@@ -67,6 +72,8 @@ public final class ToolRunner {
                     .map(field -> new String(decode(field), StandardCharsets.UTF_8))
                     .toArray(String[]::new);
             call(fields[0], arguments);
+        } catch (Ended error) {
+            // The exit code is kept already.
         } catch (Throwable error) {
             // What the JVM does when main throws.
             System.err.print("Exception in thread \"main\" ");
@@ -92,9 +99,7 @@ public final class ToolRunner {
                 .getMethod("main", String[].class)
                 .invoke(null, (Object) arguments);
         } catch (InvocationTargetException error) {
-            if (!(error.getCause() instanceof Ended)) {
-                throw error.getCause();
-            }
+            throw error.getCause();
         }
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.parked import Parked
 from headrace.protocol.messages.init_producer_id import (
@@ -55,6 +56,9 @@ class InitProducerIdHandler:
     def __call__(
         self, context: RequestContext, request: InitProducerIdRequest
     ) -> InitProducerIdResponse | Parked:
+        _check_access(context, request.transactional_id)
+        if (request.producer_id == -1) != (request.producer_epoch == -1):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Id and epoch come together or not at all.")
         if request.transactional_id is not None:
             code = (
                 ErrorCode.INVALID_REQUEST
@@ -72,3 +76,16 @@ class InitProducerIdHandler:
 
         self._producer_ids.take(taken)
         return parked
+
+
+def _check_access(context: RequestContext, transactional_id: str | None) -> None:
+    if transactional_id is not None:
+        kind = ResourceType.TRANSACTIONAL_ID
+        if not context.allows(Operation.WRITE, kind, transactional_id):
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    # Whoever may write to a topic at all may do so without duplicates (KIP-679).
+    elif not (
+        context.allows(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME)
+        or context.allows_any(Operation.WRITE, ResourceType.TOPIC)
+    ):
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

@@ -91,16 +91,18 @@ def _map_segment(
         for position, header in headers:
             if header.is_control:
                 transactions.on_control_batch(chunk, position, header)
-                continue
-            aborted = transactions.on_batch(header)
-            if aborted or not header.record_count or header.last_offset < job.first_dirty_offset:
-                continue
-            try:
-                data = unpack_records(chunk, position, header)
-                if not sieve.add(data, header, job.first_dirty_offset):
-                    return False
-            except KafkaError:
-                continue  # unreadable: it stays, and speaks for no key
+            elif (
+                not transactions.on_batch(header)
+                and header.record_count
+                and header.last_offset >= job.first_dirty_offset
+            ):
+                try:
+                    data = unpack_records(chunk, position, header)
+                    if not sieve.add(data, header, job.first_dirty_offset):
+                        return False
+                except KafkaError:
+                    pass  # unreadable: it stays, and speaks for no key
+            sieve.latest_offset = max(sieve.latest_offset, header.last_offset)
     return True
 
 

@@ -43,7 +43,10 @@ class Sieve(Protocol):
     def __len__(self) -> int: ...
 
     def add(self, data: bytes, header: BatchHeader, start_offset: int) -> bool:
-        """Note the keys of a batch from `start_offset` on; False once the map is full."""
+        """Note the keys of a batch from `start_offset` on; False once the map is full.
+
+        `latest_offset` then says how far it came; after a whole batch the caller moves it on.
+        """
         ...
 
     def sift(
@@ -74,14 +77,13 @@ class DictSieve:
         if header.base_offset < start_offset:
             rows = [row for row in rows if row[0] >= start_offset]
         if len(self._keys) + len(rows) > self._keys_max:
-            return self._add_until_full(data, rows, header)
+            return self._add_until_full(data, rows)
         keys = self._keys
         for offset, _, position, length, _, _, _, _ in rows:
             if 0 <= length <= _LONGEST_KEY:
                 keys[data[position : position + length]] = offset
             elif length > 0:
                 keys[_digest(data[position : position + length])] = offset
-        self.latest_offset = max(self.latest_offset, header.last_offset)
         return True
 
     def sift(
@@ -110,7 +112,7 @@ class DictSieve:
             kept.append(row)
         return sifted(data, header, rows, kept, keyless, horizon_ms if tombstones else None)
 
-    def _add_until_full(self, data: bytes, rows: list[Row], header: BatchHeader) -> bool:
+    def _add_until_full(self, data: bytes, rows: list[Row]) -> bool:
         keys = self._keys
         for offset, _, position, length, _, _, _, _ in rows:
             if length >= 0:
@@ -119,7 +121,6 @@ class DictSieve:
                 key = data[position : position + length]
                 keys[key if length <= _LONGEST_KEY else _digest(key)] = offset
                 self.latest_offset = offset
-        self.latest_offset = max(self.latest_offset, header.last_offset)
         return True
 
 

@@ -64,10 +64,7 @@ class TableSieve:
             self._used_max,
         )
         self.latest_offset = max(self.latest_offset, latest)
-        if full:
-            return False
-        self.latest_offset = max(self.latest_offset, header.last_offset)
-        return True
+        return not full
 
     def sift(
         self, data: bytes, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int

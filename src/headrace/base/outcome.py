@@ -1,0 +1,33 @@
+"""What one step of a coordinator wants to happen: plain data, carried out by whoever runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+K = TypeVar("K")
+R = TypeVar("R")
+
+
+class SetTimer(NamedTuple):
+    """Ask for `timer_expired(name)` at a time; a timer of the same name is replaced."""
+
+    name: str
+    at_ms: float
+
+
+class CancelTimer(NamedTuple):
+    """No longer interested; a timer that is not set is fine."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Outcome(Generic[K, R]):
+    """Records first, then everything else: a reply never leaves before its records are safe."""
+
+    #: (key, value or None for a tombstone), appended as one batch: all of them or none.
+    records: list[tuple[K, K | None]] = field(default_factory=list)
+    #: (token of the waiting request, its response).
+    replies: list[tuple[int, R]] = field(default_factory=list)
+    timers: list[SetTimer | CancelTimer] = field(default_factory=list)

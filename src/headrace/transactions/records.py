@@ -1,0 +1,32 @@
+"""The records of `__transaction_state`.
+
+A record is a key and a value, each behind its version as two bytes.
+"""
+
+from __future__ import annotations
+
+from headrace.protocol.coordinator_record import CoordinatorRecord
+from headrace.protocol.schema import Struct, array, int8, int16, int32, int64, string
+
+
+class TransactionLogKey(CoordinatorRecord, key=0, versions="0", flexible="none"):
+    transactional_id: str = string("0")
+
+
+class PartitionsSchema(Struct):
+    topic: str = string()
+    partition_ids: list[int] = array(int32)
+
+
+class TransactionLogValue(CoordinatorRecord, key=0, versions="0-1", flexible="1+"):
+    producer_id: int = int64()
+    previous_producer_id: int = int64("1+", tag=0, default=-1)
+    next_producer_id: int = int64("1+", tag=1, default=-1)
+    producer_epoch: int = int16()
+    next_producer_epoch: int = int16("1+", tag=3, default=-1)
+    transaction_timeout_ms: int = int32()
+    transaction_status: int = int8()
+    transaction_partitions: list[PartitionsSchema] | None = array(PartitionsSchema, null="0+")
+    transaction_last_update_timestamp_ms: int = int64()
+    transaction_start_timestamp_ms: int = int64()
+    client_transaction_version: int = int16("1+", tag=2)
