@@ -29,6 +29,7 @@ class History:
         self.log = log
         self.chance = chance
         self.sequences: dict[int, int] = {}
+        self.epochs: dict[int, int] = {}
         self.open: set[int] = set()
 
     def write(self, steps: int) -> None:
@@ -55,7 +56,9 @@ class History:
         chance = self.chance
         pairs = [
             (
-                b"key-%d" % chance.randrange(KEYS) * chance.choice([1, 1, 9]),
+                None
+                if chance.random() < 0.03
+                else b"key-%d" % chance.randrange(KEYS) * chance.choice([0, 1, 1, 9]),
                 None if chance.random() < 0.2 else b"v" * chance.randrange(30),
             )
             for _ in range(chance.randrange(1, 6))
@@ -69,7 +72,7 @@ class History:
             timestamp=NOW - chance.randrange(1000),
             codec=chance.choice(list(Codec)),
             producer_id=producer_id,
-            producer_epoch=0 if producer_id >= 0 else -1,
+            producer_epoch=self.epochs.get(producer_id, 0) if producer_id >= 0 else -1,
             base_sequence=sequence if producer_id >= 0 else -1,
             transactional=transactional,
             append_time=NOW + 5 if chance.random() < 0.1 else None,
@@ -77,8 +80,13 @@ class History:
         )
 
     def _end(self, producer_id: int) -> None:
+        """With or without a new epoch (KIP-890), after which sequences begin anew."""
         self.open.discard(producer_id)
-        end_transaction(self.log, producer_id, 0, commit=self.chance.random() < 0.5)
+        if self.chance.random() < 0.5:
+            self.epochs[producer_id] = self.epochs.get(producer_id, 0) + 1
+            self.sequences[producer_id] = 0
+        epoch = self.epochs.get(producer_id, 0)
+        end_transaction(self.log, producer_id, epoch, commit=self.chance.random() < 0.5)
 
 
 def left_over(log: PartitionLog) -> list[tuple[object, ...]]:

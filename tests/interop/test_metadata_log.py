@@ -156,6 +156,10 @@ def test_security_quotas_and_tokens_of_apache_kafka_survive_our_snapshot(directo
     with apache:
         write_security(apache, client)
         before = read_security(apache, client)
+    for text, said in zip(
+        ("User:bob", "iterations=8192", "2048", "User:alice"), before, strict=True
+    ):
+        assert text in said
     image = in_one_life(directory, snapshot)
     assert len(image.acls) == len(image.scram) == len(image.tokens) == 1
     remove_log(directory / "__cluster_metadata-0")

@@ -30,4 +30,6 @@ class Outcome(Generic[K, R]):
     records: list[tuple[K, K | None]] = field(default_factory=list)
     #: (token of the waiting request, its response).
     replies: list[tuple[int, R]] = field(default_factory=list)
+    #: (producer id, epoch) if the records belong to that producer's open transaction.
+    producer: tuple[int, int] | None = None
     timers: list[SetTimer | CancelTimer] = field(default_factory=list)

@@ -15,8 +15,11 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 NO_SESSION = 0
 _EPOCH_MAX = 2**31 - 1
-#: A session that was not used for so long may be pushed out by a new one.
+#: A session that was not used for so long may be pushed out by any new one, and one that was
+#: made so long ago by a larger one.
 _EVICTABLE_AFTER_MS = 120_000
+#: All sessions together remember no more partitions than this; whoever comes later has none.
+_POSITIONS_MAX = 500_000
 
 #: A partition in a session: topic name (until version 12) or topic id, and partition index.
 SessionKey = tuple[str | bytes, int]
@@ -51,13 +54,14 @@ class FetchPosition:
 class FetchSession:
     """One client's session."""
 
-    __slots__ = ("epoch", "last_used_ms", "positions", "session_id", "uses_ids")
+    __slots__ = ("created_ms", "epoch", "last_used_ms", "positions", "session_id", "uses_ids")
 
     def __init__(self, session_id: int, uses_ids: bool, now_ms: float) -> None:
         self.session_id = session_id
         self.epoch = 1
         self.uses_ids = uses_ids
         self.positions: dict[SessionKey, FetchPosition] = {}
+        self.created_ms = now_ms
         self.last_used_ms = now_ms
 
     def advance(self) -> None:
@@ -97,17 +101,21 @@ class FetchSessions:
         if request.session_epoch == INITIAL_EPOCH:
             self._sessions.pop(request.session_id, None)
             positions = _positions(request, uses_ids, {})
-            session = self._create(uses_ids, now_ms) if positions else None
+            session = self._create(uses_ids, now_ms, len(positions)) if positions else None
             if session is not None:
                 session.positions = positions
             return session, list(positions.values())
         session = self._resume(request, uses_ids, now_ms)
-        for forgotten in request.forgotten_topics_data:
-            topic = forgotten.topic_id if uses_ids else forgotten.topic
-            for index in forgotten.partitions:
-                session.positions.pop((topic, index), None)
+        size = len(session.positions)
         _positions(request, uses_ids, session.positions)
-        return session, list(session.positions.values())
+        _forget(request, uses_ids, session.positions)
+        asked = list(session.positions.values())
+        has_outgrown = len(asked) > size and self.partition_count > _POSITIONS_MAX
+        if not asked or has_outgrown:
+            # The client takes the missing session id as a hint to begin anew.
+            del self._sessions[session.session_id]
+            return None, asked
+        return session, asked
 
     def _resume(self, request: FetchRequest, uses_ids: bool, now_ms: float) -> FetchSession:
         session = self._sessions.get(request.session_id)
@@ -123,19 +131,46 @@ class FetchSessions:
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
         return session
 
-    def _create(self, uses_ids: bool, now_ms: float) -> FetchSession | None:
-        """A new session, or None where the cache is full of sessions in use."""
-        if len(self._sessions) >= self._slots:
-            oldest = next(iter(self._sessions.values()))
-            if now_ms - oldest.last_used_ms < _EVICTABLE_AFTER_MS:
-                return None
-            del self._sessions[oldest.session_id]
+    def _create(self, uses_ids: bool, now_ms: float, size: int) -> FetchSession | None:
+        """A new session, or None where the cache is full of better ones."""
+        if len(self._sessions) >= self._slots and not self._evict(now_ms, size):
+            return None
+        if self.partition_count + size > _POSITIONS_MAX:
+            return None
         session_id = self._new_id()
         while session_id in self._sessions or session_id == NO_SESSION:
             session_id = self._new_id()
         session = FetchSession(session_id, uses_ids, now_ms)
         self._sessions[session_id] = session
         return session
+
+    def _evict(self, now_ms: float, size: int) -> bool:
+        """Make room: an idle session goes, or else one that is settled and saves less."""
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None:
+            return False
+        if now_ms - oldest.last_used_ms > _EVICTABLE_AFTER_MS:
+            del self._sessions[oldest.session_id]
+            return True
+        smaller = [
+            session
+            for session in self._sessions.values()
+            if len(session.positions) < size and now_ms - session.created_ms > _EVICTABLE_AFTER_MS
+        ]
+        if not smaller:
+            return False
+        smallest = min(smaller, key=lambda session: len(session.positions))
+        del self._sessions[smallest.session_id]
+        return True
+
+
+def _forget(
+    request: FetchRequest, uses_ids: bool, positions: dict[SessionKey, FetchPosition]
+) -> None:
+    for forgotten in request.forgotten_topics_data:
+        topic = forgotten.topic_id if uses_ids else forgotten.topic
+        for index in forgotten.partitions:
+            positions.pop((topic, index), None)
 
 
 def _positions(

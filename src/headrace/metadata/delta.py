@@ -8,17 +8,15 @@ from typing import Any
 
 from headrace.base.checks import InvariantBrokenError
 from headrace.metadata import records as r
+from headrace.metadata import security_delta
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.features import METADATA_VERSION
 from headrace.metadata.image import (
-    AclImage,
     BrokerImage,
     ConfigResource,
     ControllerImage,
     EndpointImage,
     MetadataImage,
-    ScramImage,
-    TokenImage,
 )
 from headrace.metadata.record_codec import AnyRecord, UnknownRecord
 from headrace.metadata.topics_delta import TopicsDelta
@@ -54,7 +52,8 @@ class MetadataDelta:
         )
         return image, self.changes
 
-    def _draft(self, name: str) -> Any:
+    def draft(self, name: str) -> Any:
+        """A field of the image, copied when it is first written to."""
         draft = self._drafts.get(name)
         if draft is None:
             draft = self._drafts[name] = dict(getattr(self.image, name))
@@ -71,7 +70,7 @@ class MetadataDelta:
         return broker
 
     def _put_broker(self, broker: BrokerImage) -> None:
-        self._draft("brokers")[broker.broker_id] = broker
+        self.draft("brokers")[broker.broker_id] = broker
         self.changes.brokers.add(broker.broker_id)
 
     # Cluster
@@ -96,7 +95,7 @@ class MetadataDelta:
 
     def unregister_broker(self, record: r.UnregisterBrokerRecord) -> None:
         self._broker(record.broker_id, record.broker_epoch, record)
-        del self._draft("brokers")[record.broker_id]
+        del self.draft("brokers")[record.broker_id]
         self.changes.brokers.add(record.broker_id)
 
     def fence_broker(self, record: r.FenceBrokerRecord | r.UnfenceBrokerRecord) -> None:
@@ -116,7 +115,7 @@ class MetadataDelta:
         self._put_broker(broker)
 
     def register_controller(self, record: r.RegisterControllerRecord) -> None:
-        self._draft("controllers")[record.controller_id] = ControllerImage(
+        self.draft("controllers")[record.controller_id] = ControllerImage(
             record.controller_id,
             record.incarnation_id,
             record.zk_migration_ready,
@@ -126,7 +125,7 @@ class MetadataDelta:
         self.changes.controllers.add(record.controller_id)
 
     def set_feature(self, record: r.FeatureLevelRecord) -> None:
-        features = self._draft("features")
+        features = self.draft("features")
         if record.feature_level == 0 and record.name != METADATA_VERSION:
             features.pop(record.name, None)
         else:
@@ -153,14 +152,14 @@ class MetadataDelta:
     def remove_topic(self, record: r.RemoveTopicRecord) -> None:
         key = (int(ConfigResource.TOPIC), self._topics.remove_topic(record))
         if key in self._drafts.get("configs", self.image.configs):
-            del self._draft("configs")[key]
+            del self.draft("configs")[key]
             self.changes.configs.add(key)
 
     # Settings, quotas, producer ids
 
     def set_config(self, record: r.ConfigRecord) -> None:
         key = (record.resource_type, record.resource_name)
-        configs = self._draft("configs")
+        configs = self.draft("configs")
         settings = dict(configs.get(key, ()))
         if record.value is None:
             settings.pop(record.name, None)
@@ -175,7 +174,7 @@ class MetadataDelta:
     def set_quota(self, record: r.ClientQuotaRecord) -> None:
         pairs = [(part.entity_type, part.entity_name) for part in record.entity]
         entity = tuple(sorted(pairs, key=lambda pair: pair[0]))
-        quotas = self._draft("quotas")
+        quotas = self.draft("quotas")
         values = dict(quotas.get(entity, ()))
         if record.remove:
             values.pop(record.key, None)
@@ -190,55 +189,6 @@ class MetadataDelta:
     def set_producer_ids(self, record: r.ProducerIdsRecord) -> None:
         self._drafts["next_producer_id"] = record.next_producer_id
         self.changes.producer_ids = True
-
-    # Security
-
-    def add_acl(self, record: r.AccessControlEntryRecord) -> None:
-        self._draft("acls")[record.id] = AclImage(
-            record.resource_type,
-            record.resource_name,
-            record.pattern_type,
-            record.principal,
-            record.host,
-            record.operation,
-            record.permission_type,
-        )
-        self.changes.acls.add(record.id)
-
-    def remove_acl(self, record: r.RemoveAccessControlEntryRecord) -> None:
-        if self._draft("acls").pop(record.id, None) is None:
-            raise InvariantBrokenError(f"no access control entry for {record!r}")
-        self.changes.acls.add(record.id)
-
-    def set_scram(self, record: r.UserScramCredentialRecord) -> None:
-        key = (record.name, record.mechanism)
-        self._draft("scram")[key] = ScramImage(
-            bytes(record.salt),
-            bytes(record.stored_key),
-            bytes(record.server_key),
-            record.iterations,
-        )
-        self.changes.scram.add(key)
-
-    def remove_scram(self, record: r.RemoveUserScramCredentialRecord) -> None:
-        key = (record.name, record.mechanism)
-        self._draft("scram").pop(key, None)
-        self.changes.scram.add(key)
-
-    def set_token(self, record: r.DelegationTokenRecord) -> None:
-        self._draft("tokens")[record.token_id] = TokenImage(
-            record.owner,
-            record.requester,
-            tuple(record.renewers),
-            record.issue_timestamp,
-            record.max_timestamp,
-            record.expiration_timestamp,
-        )
-        self.changes.tokens.add(record.token_id)
-
-    def remove_token(self, record: r.RemoveDelegationTokenRecord) -> None:
-        self._draft("tokens").pop(record.token_id, None)
-        self.changes.tokens.add(record.token_id)
 
     def pass_over(self, record: r.MetadataRecord) -> None:
         """Records without an effect on the image."""
@@ -264,21 +214,21 @@ _REPLAYERS: dict[type[r.MetadataRecord], Callable[[MetadataDelta, Any], None]] =
     r.FenceBrokerRecord: MetadataDelta.fence_broker,
     r.UnfenceBrokerRecord: MetadataDelta.fence_broker,
     r.RemoveTopicRecord: MetadataDelta.remove_topic,
-    r.DelegationTokenRecord: MetadataDelta.set_token,
-    r.UserScramCredentialRecord: MetadataDelta.set_scram,
+    r.DelegationTokenRecord: security_delta.set_token,
+    r.UserScramCredentialRecord: security_delta.set_scram,
     r.FeatureLevelRecord: MetadataDelta.set_feature,
     r.ClientQuotaRecord: MetadataDelta.set_quota,
     r.ProducerIdsRecord: MetadataDelta.set_producer_ids,
     r.BrokerRegistrationChangeRecord: MetadataDelta.change_registration,
-    r.AccessControlEntryRecord: MetadataDelta.add_acl,
-    r.RemoveAccessControlEntryRecord: MetadataDelta.remove_acl,
+    r.AccessControlEntryRecord: security_delta.add_acl,
+    r.RemoveAccessControlEntryRecord: security_delta.remove_acl,
     r.NoOpRecord: MetadataDelta.pass_over,
     r.ZkMigrationStateRecord: MetadataDelta.set_zk_migration_state,
-    r.RemoveUserScramCredentialRecord: MetadataDelta.remove_scram,
+    r.RemoveUserScramCredentialRecord: security_delta.remove_scram,
     r.BeginTransactionRecord: MetadataDelta.pass_over,
     r.EndTransactionRecord: MetadataDelta.pass_over,
     r.AbortTransactionRecord: MetadataDelta.pass_over,
-    r.RemoveDelegationTokenRecord: MetadataDelta.remove_token,
+    r.RemoveDelegationTokenRecord: security_delta.remove_token,
     r.RegisterControllerRecord: MetadataDelta.register_controller,
     r.ClearElrRecord: MetadataDelta.clear_elr,
 }

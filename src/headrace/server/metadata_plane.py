@@ -36,8 +36,10 @@ from headrace.raft.messages import (
     StopRequested,
 )
 from headrace.records.control import ControlType, control_batch
+from headrace.server.metadata_flusher import Flusher
+from headrace.server.metadata_idle import IdleRecords
 from headrace.server.metadata_snapshots import SnapshotMaker
-from headrace.server.metadata_store import Flushing, LoadedMetadata, MetadataStore
+from headrace.server.metadata_store import LoadedMetadata, MetadataStore
 
 logger = logging.getLogger(__name__)
 
@@ -83,14 +85,14 @@ class MetadataPlane:
         self._store = store
         self._clock = clock
         self._snapshots = snapshots
-        self._idle_interval_ms = idle_interval_ms
-        self._idle_timer: asyncio.TimerHandle | None = None
+        self._flusher = Flusher(store, clock, flushed=self._flushed, failed=self._fail)
+        self._idle = IdleRecords(
+            idle_interval_ms, next_offset=lambda: self.next_offset, write=self._write_no_op
+        )
         #: Told once if the disk of the metadata log fails: the node must stop.
         self.on_failure = on_failure
         self._listeners: list[Listener] = []
         self._pending: deque[_Pending] = deque()
-        self._flushing: asyncio.Future[None] | None = None
-        self._flush_scheduled = False
         self._closed: BaseException | None = None
 
     @property
@@ -163,7 +165,7 @@ class MetadataPlane:
             done(reply)
             return
         self._pending.append(_Pending(self.log_end_offset, self._latest, changes, reply, done))
-        self._schedule_flush()
+        self._flusher.schedule()
 
     async def run(self, command: Command) -> Any:
         """Like `submit`, for those who wait: returns the reply or raises the error."""
@@ -204,40 +206,10 @@ class MetadataPlane:
 
     # Durability
 
-    def _schedule_flush(self) -> None:
-        if self._flushing is None and not self._flush_scheduled:
-            # Not at once: what else this turn of the loop submits shall share the fsync.
-            self._flush_scheduled = True
-            asyncio.get_running_loop().call_soon(self._start_flush)
-
-    def _start_flush(self) -> None:
-        self._flush_scheduled = False
-        if self._flushing is not None or self._closed is not None:
-            return
-        try:
-            flush = self._store.begin_flush(self._clock.wall_ms())
-        except LogDirFailure as error:
-            self._fail(error)
-            return
-        end_offset = self.log_end_offset
-        future = asyncio.get_running_loop().run_in_executor(None, flush.run)
-        self._flushing = future
-        future.add_done_callback(lambda _: self._flushed(flush, end_offset))
-
-    def _flushed(self, flush: Flushing, end_offset: int) -> None:
-        self._flushing = None
-        try:
-            flush.finish()
-        except LogDirFailure as error:
-            self._fail(error)
-            return
-        try:
-            self._carry_out(self.raft.handle(LogFlushed(end_offset)))
-        except Exception as error:  # noqa: BLE001 - a listener that fails leaves the node in doubt
-            self._fail(error)
-            return
+    def _flushed(self, end_offset: int) -> None:
+        self._carry_out(self.raft.handle(LogFlushed(end_offset)))
         if self._pending:
-            self._schedule_flush()
+            self._flusher.schedule()
         elif self._closed is None:
             self._snapshots.make_if_due(self.image, self._quorum())
 
@@ -293,44 +265,21 @@ class MetadataPlane:
     # Idle time and the end
 
     def start_idle_records(self) -> None:
-        """Write a NoOp whenever nothing was written for `metadata.max.idle.interval.ms`.
+        """Write NoOps while nothing else is written, if there is anybody to see them."""
+        self._idle.start_unless_alone(self.image, self.raft.voters.ids)
 
-        Kafka does this so that other voters and brokers see the high watermark move. A node that
-        is alone has nobody to tell, and two fsyncs a second for nothing wear its disk: it begins
-        only when a second node registers.
-        """
-        if self._idle_interval_ms > 0 and self._idle_timer is None and not self._is_alone():
-            self._arm_idle_timer()
-
-    def _is_alone(self) -> bool:
-        nodes = (
-            self.image.brokers.keys() | self.image.controllers.keys() | set(self.raft.voters.ids)
-        )
-        return len(nodes) <= 1
-
-    def _arm_idle_timer(self) -> None:
-        seen_offset = self.next_offset
-
-        def expire() -> None:
-            if self._closed is None:
-                if self.next_offset == seen_offset:
-                    self.submit(lambda _: ControllerResult(None, [NoOpRecord()]), lambda _: None)
-                self._arm_idle_timer()
-
-        loop = asyncio.get_running_loop()
-        self._idle_timer = loop.call_later(self._idle_interval_ms / 1000, expire)
+    def _write_no_op(self) -> None:
+        self.submit(lambda _: ControllerResult(None, [NoOpRecord()]), lambda _: None)
 
     async def close(self) -> None:
         """Finish what was submitted, then close the files as a clean stop leaves them."""
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
+        self._idle.stop()
         while self._pending and self._closed is None:
-            self._schedule_flush()
-            await (self._flushing or asyncio.sleep(0))
+            self._flusher.schedule()
+            await self._flusher.idle()
         await self._snapshots.close()
         failed = self._closed is not None
         self._closed = self._closed or KafkaError(ErrorCode.NOT_CONTROLLER)
-        if self._flushing is not None:
-            await self._flushing
+        await self._flusher.idle()
         self._carry_out(self.raft.handle(StopRequested()))
         self._store.close(clean=not failed)

@@ -53,15 +53,15 @@ class SnapshotMaker:
             batches.append(batch)
             await asyncio.sleep(0)
         written = await asyncio.get_running_loop().run_in_executor(
-            None, self._store.write_snapshot, snapshot_id, batches, image.timestamp_ms
+            None, self._store.snapshots.write, snapshot_id, batches, image.timestamp_ms
         )
-        self._store.snapshots[snapshot_id] = written
+        self._store.snapshots.add(written)
         logger.info("wrote metadata snapshot %s, %d bytes", snapshot_id.file_name, written.size)
         self._clean()
 
     def _clean(self) -> None:
         now_ms = self._clock.wall_ms()
-        files = list(self._store.snapshots.values())
+        files = self._store.snapshots.files
         start = log_start_to_keep(files, self._store.log.size_bytes, now_ms, self._policy)
         if start is not None:
             self._store.delete_before(start, now_ms)

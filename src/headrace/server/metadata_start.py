@@ -11,6 +11,7 @@ from headrace.base.clock import Clock
 from headrace.log.open_files import OpenFiles
 from headrace.metadata.bootstrap import activation_records
 from headrace.metadata.controller import brokers
+from headrace.metadata.controller.registration import register_broker, register_controller
 from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.features import (
     CONTROLLER_REGISTRATION_LEVEL,
@@ -121,8 +122,8 @@ def activate(
     image = plane.latest
     if image.metadata_version >= CONTROLLER_REGISTRATION_LEVEL:
         request = _controller_request(node_id, registration)
-        image = plane.write_now(brokers.register_controller(image, request).records)
-    registered = brokers.register_broker(
+        image = plane.write_now(register_controller(image, request).records)
+    registered = register_broker(
         image,
         settings,
         _broker_request(node_id, settings.cluster_id, registration),

@@ -3,8 +3,6 @@
 Everything here touches the disk and nothing decides anything; `metadata_plane` does that.
 """
 
-import contextlib
-import logging
 import os
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,16 +14,14 @@ from headrace.log.config import LogConfig
 from headrace.log.loading import create_log, load_log
 from headrace.log.open_files import OpenFiles
 from headrace.log.partition_log import PartitionLog
-from headrace.log.text_files import replace_text_file, sync_directory
+from headrace.log.text_files import replace_text_file
 from headrace.metadata import bootstrap, snapshot
 from headrace.metadata.image import EMPTY_IMAGE, MetadataImage
 from headrace.metadata.record_codec import AnyRecord
 from headrace.metadata.replay import Replayer, Transaction
 from headrace.metadata.snapshot import QuorumRecords, SnapshotId
-from headrace.metadata.snapshot_policy import SnapshotFile
 from headrace.raft.quorum_state import ElectionState, decode_quorum_state, encode_quorum_state
-
-logger = logging.getLogger(__name__)
+from headrace.server.metadata_snapshot_files import SnapshotFiles
 
 TOPIC = "__cluster_metadata"
 DIRECTORY = f"{TOPIC}-0"
@@ -67,7 +63,7 @@ class MetadataStore:
     ) -> None:
         self.data_directory = data_directory
         self.directory = os.path.join(data_directory, DIRECTORY)
-        self.snapshots: dict[SnapshotId, SnapshotFile] = {}
+        self.snapshots = SnapshotFiles(self.directory)
         self._files = files
         self._config = LogConfig(
             max_message_bytes=BATCH_BYTES_MAX,
@@ -80,11 +76,11 @@ class MetadataStore:
 
     def load(self, *, clean: bool, now_ms: int) -> LoadedMetadata:
         """Read the newest snapshot and what the log has behind it."""
-        self._find_snapshots()
-        newest = max(self.snapshots, default=None)
+        self.snapshots.find()
+        newest = self.snapshots.newest
         image, quorum = EMPTY_IMAGE, QuorumRecords()
         if newest is not None:
-            loaded = self.read_snapshot(newest)
+            loaded = self.snapshots.read(newest)
             image, quorum = loaded.image, loaded.quorum
         start_offset = image.offset + 1
         self._open_log(clean=clean, start_offset=start_offset, now_ms=now_ms)
@@ -200,52 +196,11 @@ class MetadataStore:
         except ValueError as error:
             raise InvariantBrokenError(f"{path}: {error}") from error
 
-    # Snapshots
-
-    def _find_snapshots(self) -> None:
-        if not os.path.isdir(self.directory):
-            return
-        for name in os.listdir(self.directory):
-            path = os.path.join(self.directory, name)
-            found = snapshot.parse_file_name(name)
-            if found is not None:
-                # The exact time is read only when retention asks; the file's own will do before.
-                status = os.stat(path)
-                self.snapshots[found] = SnapshotFile(
-                    found, status.st_size, int(status.st_mtime * 1000)
-                )
-            elif name.endswith((snapshot.PARTIAL_SUFFIX, snapshot.DELETED_SUFFIX)):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-
-    def read_snapshot(self, snapshot_id: SnapshotId) -> snapshot.Snapshot:
-        path = os.path.join(self.directory, snapshot_id.file_name)
-        with open(path, "rb") as file:
-            return snapshot.read_snapshot(file.read(), snapshot_id)
-
-    def write_snapshot(
-        self, snapshot_id: SnapshotId, batches: list[bytearray], last_contained_timestamp_ms: int
-    ) -> SnapshotFile:
-        """Write a snapshot so that it is there whole or not at all. For a thread of its own."""
-        path = os.path.join(self.directory, snapshot_id.file_name)
-        partial = path + ".part"
-        with open(partial, "wb") as file:
-            file.writelines(batches)
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
-        os.replace(partial, path)
-        sync_directory(self.directory)
-        return SnapshotFile(snapshot_id, size, last_contained_timestamp_ms)
-
     def delete_before(self, snapshot_id: SnapshotId, now_ms: int) -> None:
         """Let go of all snapshots and segments that `snapshot_id` makes needless."""
         self.log.delete_records_before(snapshot_id.offset)
         self.log.retain(now_ms, self.log.log_end_offset)
-        for older in [known for known in self.snapshots if known < snapshot_id]:
-            del self.snapshots[older]
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self.directory, older.file_name))
+        self.snapshots.delete_before(snapshot_id)
 
 
 def _has_log(directory: str) -> bool:

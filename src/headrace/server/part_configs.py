@@ -6,6 +6,7 @@ a broker config while the node runs.
 
 from collections.abc import Mapping
 
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.settings.broker import BROKER_SETTINGS
 from headrace.base.settings.broker_updates import validate_broker_updates
 from headrace.base.settings.client_metrics import (
@@ -164,5 +165,11 @@ def config_checks(values: Values, defaults: Mapping[str, str]) -> dict[int, Conf
 
 
 def _check_broker(name: str, configs: Mapping[str, str]) -> None:
-    """The broker without a name stands for all of them."""
-    validate_broker_updates(configs, per_broker=bool(name))
+    """The broker without a name stands for all of them.
+
+    Kafka calls these an invalid request, not an invalid config (KAFKA-13609 says why it stays).
+    """
+    try:
+        validate_broker_updates(configs, per_broker=bool(name))
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error

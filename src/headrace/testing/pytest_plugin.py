@@ -5,7 +5,7 @@ finds it running and without the topics of other tests. A test may stop, kill an
 A test that needs settings of its own makes its own `EmbeddedKafka`.
 
 pytest imports this module in every run on a machine that has Headrace installed, so it imports
-nothing of Headrace until a test asks for the fixture.
+no node, client or event loop until a test asks for the fixture.
 """
 
 from __future__ import annotations

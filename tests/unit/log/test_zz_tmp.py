@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.log import flushing, text_files
 from headrace.log.partition_log import PartitionLog
 from tests.unit.log.samples import (
     NOW,
@@ -19,7 +20,7 @@ from tests.unit.log.samples import (
     reload,
 )
 
-ROUNDS = 4000
+ROUNDS = 6000
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +77,10 @@ def _use(log: PartitionLog) -> None:
 
 @pytest.mark.parametrize("clean", [True, False], ids=["after a clean stop", "after a kill"])
 def test_a_damaged_file_never_keeps_a_log_from_working(
-    tmp_path: Path, files: dict[str, bytes], clean: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes], clean: bool
 ) -> None:
+    monkeypatch.setattr(text_files, "sync_descriptor", lambda fd: None)
+    monkeypatch.setattr(flushing, "sync_descriptor", lambda fd: None)
     template = new_log(tmp_path, segment_bytes=2500, index_interval_bytes=200)
     kill(template)
     directory = Path(template.directory)

@@ -443,7 +443,7 @@ def test_a_node_that_is_alone_writes_no_idle_records(node: Node) -> None:
     async def scenario() -> None:
         plane = node.start(idle_interval_ms=1)
         plane.start_idle_records()
-        assert plane._idle_timer is None
+        assert not plane._idle.is_running
         await plane.close()
 
     asyncio.run(scenario())

@@ -89,8 +89,9 @@ def test_nothing_is_left_when_the_block_ends(in_process: bool) -> None:
 
 
 def test_nothing_is_left_when_the_test_fails() -> None:
-    with pytest.raises(ZeroDivisionError), EmbeddedKafka() as kafka:
-        work_dir, pid = kafka.data_dir.parent, kafka.pid
+    kafka = EmbeddedKafka().start()
+    work_dir, pid = kafka.data_dir.parent, kafka.pid
+    with pytest.raises(ZeroDivisionError), kafka:
         raise ZeroDivisionError
     assert not work_dir.exists()
     assert not is_alive(pid)
@@ -102,15 +103,15 @@ import sys
 from headrace.testing import EmbeddedKafka
 kafka = EmbeddedKafka().start()
 kafka.topic()
-print(kafka.pid, kafka.data_dir.parent, flush=True)
+print(kafka.bootstrap_servers, kafka.data_dir.parent, flush=True)
 sys.stdin.read()
 """
     with start_python(program) as parent:
         assert parent.stdout is not None
-        pid, work_dir = parent.stdout.readline().split()
-        assert is_alive(int(pid))
+        address, work_dir = parent.stdout.readline().split()
+        assert is_listening(address)
         parent.send_signal(signal.SIGKILL)
-    wait_until(lambda: not is_alive(int(pid)) and not os.path.exists(work_dir))
+    wait_until(lambda: not is_listening(address) and not os.path.exists(work_dir))
 
 
 def test_a_given_directory_stays(tmp_path: Path) -> None:

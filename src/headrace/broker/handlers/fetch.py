@@ -122,7 +122,7 @@ class _Fetch:
     def read(self) -> bool:
         """Read every partition; True if there is enough to answer at once."""
         self._results = results = []
-        left = min(self._request.max_bytes, self._handler.bytes_max)
+        left = bytes_max = min(self._request.max_bytes, self._handler.bytes_max)
         total = 0
         is_urgent = not self._positions
         for position in self._positions:
@@ -137,7 +137,8 @@ class _Fetch:
             if data.error_code or data.diverging_epoch.epoch >= 0:
                 is_urgent = True
             results.append((position, data))
-        self._missing_bytes = self._request.min_bytes - total
+        # A client that wants more than it lets us send would wait for nothing.
+        self._missing_bytes = min(self._request.min_bytes, bytes_max) - total
         return is_urgent or self._missing_bytes <= 0
 
     def _read_one(
@@ -180,14 +181,21 @@ class _Fetch:
         return data
 
     def _refused(self, position: FetchPosition, error: KafkaError) -> PartitionData:
+        code = error.code
+        topic = position.topic
+        if isinstance(topic, str) and not self._context.allows(
+            Operation.READ, ResourceType.TOPIC, topic
+        ):
+            # Whether a topic exists is not told to those who may not read it.
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         data = PartitionData(
             partition_index=position.index,
-            error_code=int(error.code),
+            error_code=int(code),
             high_watermark=_OFFSET_INVALID,
             aborted_transactions=None,
             records=b"",
         )
-        if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        if code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
             partition = self._handler.find(position)
             data.current_leader = LeaderIdAndEpoch(
                 leader_id=partition.leadership.leader,
@@ -213,7 +221,14 @@ class _Fetch:
             self._woken = True
             # After the work at hand: the producer's answer goes out first, and appends to
             # several partitions in one request are read together.
-            self._handler.wake(self._finish)
+            self._handler.wake(self._look_again)
+
+    def _look_again(self) -> None:
+        """Not every new byte is for this reader: an open transaction may hold it back."""
+        self._woken = False
+        if not self._parked.is_done and self.read():
+            self._leave()
+            self._parked.complete(self.respond())
 
     def _leave(self) -> None:
         self._timer.cancel()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import ZERO_UUID
-from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
@@ -21,6 +21,8 @@ from headrace.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+
+_TOPIC_IDS_SINCE = 12
 
 #: Creates topics with the broker's defaults; then the callback gets the errors, by topic name.
 AutoCreate = Callable[[list[str], Callable[[dict[str, KafkaError]], None]], None]
@@ -37,23 +39,28 @@ class MetadataHandler:
     def __call__(
         self, context: RequestContext, request: MetadataRequest
     ) -> MetadataResponse | Parked:
-        missing = self._creatable(context, request)
+        _check_ids(request, context.api_version)
+        missing, refused = self._creatable(context, request)
         if not missing:
-            return self._answer(context, request, {})
+            return self._answer(context, request, refused)
         parked = Parked()
 
         def created(errors: dict[str, KafkaError]) -> None:
-            parked.complete(self._answer(context, request, errors))
+            parked.complete(self._answer(context, request, refused | errors))
 
         self._auto_create(missing, created)
         return parked
 
-    def _creatable(self, context: RequestContext, request: MetadataRequest) -> list[str]:
-        """Topics that the client asks for, that do not exist, and that it may bring about."""
+    def _creatable(
+        self, context: RequestContext, request: MetadataRequest
+    ) -> tuple[list[str], dict[str, KafkaError]]:
+        """Topics that the client asks for and that do not exist: to be created, or refused."""
+        refused: dict[str, KafkaError] = {}
         if not (self._config.auto_create_topics and request.allow_auto_topic_creation):
-            return []
+            return [], refused
         known = self._cluster.image.topics_by_name
-        names = []
+        may_create_all = context.allows(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        names: dict[str, None] = {}
         for topic in request.topics or ():
             name = topic.name
             if not name or name in known or name in names:
@@ -62,9 +69,13 @@ class MetadataHandler:
                 check_topic_name(name)
             except KafkaError:
                 continue
-            if context.allows(Operation.CREATE, ResourceType.TOPIC, name):
-                names.append(name)
-        return names
+            if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name):
+                continue
+            if may_create_all or context.allows(Operation.CREATE, ResourceType.TOPIC, name):
+                names[name] = None
+            else:
+                refused[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return list(names), refused
 
     def _answer(
         self, context: RequestContext, request: MetadataRequest, errors: dict[str, KafkaError]
@@ -82,8 +93,9 @@ class MetadataHandler:
             topics=self._topics(context, request, image, errors),
         )
         if request.include_cluster_authorized_operations:
-            response.cluster_authorized_operations = context.authorized_operations(
-                ResourceType.CLUSTER
+            may_describe = context.allows(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
+            response.cluster_authorized_operations = (
+                context.authorized_operations(ResourceType.CLUSTER) if may_describe else 0
             )
         return response
 
@@ -102,16 +114,17 @@ class MetadataHandler:
                 if context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
             ]
         answers = []
-        for asked in request.topics:
-            topic = self._find(asked.name, asked.topic_id, image)
-            if topic is None:
-                answers.append(_unknown(asked.name, asked.topic_id, errors))
-            elif not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+        for asked_name, asked_id in dict.fromkeys((t.name, t.topic_id) for t in request.topics):
+            topic = self._find(asked_name, asked_id, image)
+            name = asked_name if topic is None else topic.name
+            # Whether a topic exists is not told to those who may not know of it.
+            if name and not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name):
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
                 answers.append(
-                    MetadataResponseTopic(
-                        name=asked.name, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED
-                    )
+                    MetadataResponseTopic(name=asked_name, topic_id=asked_id, error_code=code)
                 )
+            elif topic is None:
+                answers.append(_unknown(asked_name, asked_id, errors))
             else:
                 answers.append(self._topic(context, topic, image, wants_operations))
         return answers
@@ -143,6 +156,18 @@ class MetadataHandler:
                 ResourceType.TOPIC, topic.name
             )
         return answer
+
+
+def _check_ids(request: MetadataRequest, version: int) -> None:
+    """Ids are on the wire since version 10, but may be used only since version 12."""
+    if version >= _TOPIC_IDS_SINCE:
+        return
+    for topic in request.topics or ():
+        if topic.name is None or topic.topic_id != ZERO_UUID:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"Version {version} of Metadata knows topics by name only.",
+            )
 
 
 def _partition(

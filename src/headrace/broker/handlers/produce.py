@@ -113,6 +113,9 @@ class ProduceHandler:
     def _missing(self, context: RequestContext, name: str, index: int) -> KafkaError:
         if context.api_version >= _TOPIC_IDS_SINCE and not name:
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        # Whether a topic exists is not told to those who may not write to it.
+        if not context.allows(Operation.WRITE, ResourceType.TOPIC, name):
+            return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         return self._partitions.missing(name, index)
 
     def _prepare(

@@ -15,6 +15,7 @@ from headrace.protocol.messages.update_features import (
 )
 
 _RESULTS_UNTIL = 1
+_ALL_FAILED = "The update failed for all features since the following feature had an error"
 
 
 class UpdateFeaturesHandler:
@@ -46,7 +47,11 @@ class UpdateFeaturesHandler:
             )
 
         def refuse(error: KafkaError) -> UpdateFeaturesResponse:
-            return UpdateFeaturesResponse(error_code=int(error.code), error_message=error.message)
+            message = error.message
+            if error.code == ErrorCode.INVALID_UPDATE_VERSION:
+                # One bad feature fails them all, and the answer says so.
+                message = f"{_ALL_FAILED}: {message}"
+            return UpdateFeaturesResponse(error_code=int(error.code), error_message=message)
 
         return ask(
             self._controller,

@@ -86,7 +86,8 @@ class Placer:
         elif replication_factor > self._broker_count:
             problem = (
                 f"The target replication factor of {replication_factor} cannot be reached because"
-                f" only {self._broker_count} broker(s) are registered."
+                f" only {self._broker_count} broker(s) are registered or some brokers"
+                " have all their log directories cordoned."
             )
         if problem:
             raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, problem)

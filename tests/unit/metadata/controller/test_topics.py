@@ -160,7 +160,8 @@ def test_dots_and_underscores_collide(old: str, new: str) -> None:
             ErrorCode.INVALID_REPLICATION_FACTOR,
             (
                 "Unable to replicate the partition 2 time(s): The target replication factor of 2"
-                " cannot be reached because only 1 broker(s) are registered."
+                " cannot be reached because only 1 broker(s) are registered or some brokers"
+                " have all their log directories cordoned."
             ),
         ),
         (

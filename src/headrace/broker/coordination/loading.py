@@ -1,0 +1,89 @@
+"""Reads the log of a coordinator's partition into its state, in steps that let others have turns.
+
+Only the last record of each key counts, exactly as after compaction; so records are first gathered
+by key and applied once, except inside transactions, whose order matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from headrace.broker.coordination.shard import Shard
+from headrace.log.errors import LogDirFailure
+from headrace.records.batch import iter_headers
+from headrace.records.control import end_txn_marker
+from headrace.records.reader import read_batch
+
+_CHUNK_BYTES = 256 * 1024
+#: Records applied in one step at the end.
+_APPLIED_AT_ONCE = 2_000
+
+
+class Loader:
+    """Loads one shard."""
+
+    def __init__(self, shard: Shard, call_soon: Callable[[Callable[[], None]], None]) -> None:
+        self._shard = shard
+        self._call_soon = call_soon
+        self._log = shard.partition.log
+        self._offset = self._log.log_start_offset
+        self._latest: dict[bytes, bytes | None] = {}
+        self.records_read = 0
+
+    def start(self) -> None:
+        self._call_soon(self._step)
+
+    def _step(self) -> None:
+        """Read one chunk; at the end of the log, apply what was gathered."""
+        if self._offset >= self._log.log_end_offset:
+            latest, self._latest = self._latest, {}
+            self._apply_some(iter(latest.items()))
+            return
+        data = self._log.read(self._offset, _CHUNK_BYTES, end_offset=self._log.log_end_offset)
+        if not data:
+            raise LogDirFailure(self._log.directory, "loading a coordinator")
+        for position, header in iter_headers(data):
+            self._offset = header.next_offset
+            if header.is_control:
+                self._end_transaction(data, position)
+                continue
+            records = read_batch(data, position)
+            self.records_read += len(records)
+            if header.is_transactional:
+                self._flush()
+                for record in records:
+                    self._apply(record.key or b"", record.value, header.producer_id)
+            else:
+                for record in records:
+                    if record.key is not None:
+                        self._latest[record.key] = record.value
+        self._call_soon(self._step)
+
+    def _end_transaction(self, data: bytes, position: int) -> None:
+        header = next(iter_headers(data, position))[1]
+        for record in read_batch(data, position):
+            marker = end_txn_marker(record)
+            if marker is not None:
+                self._flush()
+                self._shard.coordinator.apply_marker(header.producer_id, marker.committed)
+
+    def _flush(self) -> None:
+        latest, self._latest = self._latest, {}
+        for key, value in latest.items():
+            self._apply(key, value, -1)
+
+    def _apply_some(self, entries: Iterator[tuple[bytes, bytes | None]]) -> None:
+        count = 0
+        for key, value in islice(entries, _APPLIED_AT_ONCE):
+            self._apply(key, value, -1)
+            count += 1
+        if count == _APPLIED_AT_ONCE:
+            self._call_soon(lambda: self._apply_some(entries))
+        else:
+            self._shard.activate()
+
+    def _apply(self, key: bytes, value: bytes | None, producer_id: int) -> None:
+        decoded = self._shard.codec.decode(key, value)
+        if decoded is not None:
+            self._shard.coordinator.apply(decoded[0], decoded[1], producer_id)

@@ -1,0 +1,104 @@
+"""The fixture `kafka`, in test runs of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import headrace
+
+pytest_plugins = ["pytester"]
+
+_TESTS = """
+import pytest
+
+seen = {}
+
+@pytest.fixture(scope="module")
+def shared(kafka_node):
+    return kafka_node.create_topic("shared")
+
+def test_makes_a_topic(kafka, shared):
+    kafka.create_topic("orders", partitions=2)
+    seen["pid"] = kafka.pid
+
+def test_finds_the_same_node_without_the_topics_of_others(kafka, shared):
+    assert kafka.topics() == ["shared"]
+    assert kafka.pid == seen["pid"]
+
+def test_kills_it(kafka):
+    kafka.create_topic("left-behind")
+    kafka.settings["auto.create.topics.enable"] = "true"
+    kafka.kill()
+
+def test_finds_a_fresh_node_after_a_kill(kafka):
+    assert kafka.is_running
+    assert kafka.topics() == []
+    assert kafka.pid != seen["pid"]
+    assert kafka.settings == {
+        "auto.create.topics.enable": "false", "num.partitions": "3", "no.such.setting": "1"
+    }
+
+def test_fails(kafka):
+    assert kafka.topics() == ["something"]
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    # The plugin by its module, installed or not.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(Path(headrace.__file__).parents[1]))
+    pytester.plugins = ["headrace.testing.pytest_plugin"]
+    return pytester
+
+
+def test_tests_share_a_node_and_not_their_topics(run: pytest.Pytester) -> None:
+    run.makeini("[pytest]\nkafka_settings =\n  auto.create.topics.enable=false\n  num.partitions=2")
+    run.makepyfile(_TESTS)
+    result = run.runpytest_subprocess(
+        "--kafka-setting", "num.partitions=3", "--kafka-setting=no.such.setting=1"
+    )
+    result.assert_outcomes(passed=4, failed=1)
+    # A failed test shows what the node had to say.
+    result.stdout.fnmatch_lines(["*Kafka node log*", "*no.such.setting*"])
+
+
+def test_the_node_runs_in_the_test_process_on_request(run: pytest.Pytester) -> None:
+    run.makepyfile(
+        """
+        import os
+
+        def test_is_here(kafka):
+            assert kafka.pid == os.getpid()
+            assert kafka.topic() in kafka.topics()
+
+        def test_is_stopped_and_comes_back(kafka):
+            kafka.stop()
+
+        def test_runs_again(kafka):
+            assert kafka.topics() == []
+        """
+    )
+    run.runpytest_subprocess("--kafka-in-process", "-W", "error").assert_outcomes(passed=3)
+
+
+def test_a_setting_without_a_value_is_a_usage_error(run: pytest.Pytester) -> None:
+    run.makepyfile("def test_it(kafka): pass")
+    result = run.runpytest_subprocess("--kafka-setting", "nonsense")
+    result.stdout.fnmatch_lines(["*NAME=VALUE, not 'nonsense'*"])
+
+
+def test_a_run_that_does_not_use_it_loads_no_node(run: pytest.Pytester) -> None:
+    run.makepyfile(
+        """
+        import sys
+
+        def test_is_lean():
+            loaded = {name for name in sys.modules if name.startswith("headrace.")}
+            assert all(name.startswith("headrace.testing") for name in loaded)
+            assert not {"asyncio", "logging.handlers"} & sys.modules.keys()
+        """
+    )
+    run.runpytest_subprocess().assert_outcomes(passed=1)
