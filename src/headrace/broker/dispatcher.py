@@ -20,6 +20,7 @@ from headrace.broker.context import ConnectionInfo, RequestContext
 from headrace.broker.error_replies import error_response
 from headrace.broker.metrics import ApiMetrics, BrokerMetrics
 from headrace.broker.parked import Close, Parked, Reply
+from headrace.broker.response_errors import ErrorFinder, error_finder
 from headrace.protocol import compiler, wire
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.errors import ProtocolError
@@ -46,6 +47,12 @@ class Route:
     has_flexible_request_header: bool
     has_flexible_response_header: bool
     metrics: ApiMetrics
+    #: None for APIs whose handlers count errors themselves, since they are asked most.
+    find_errors: ErrorFinder | None
+
+
+#: Their responses are not walked for errors: the handlers know them.
+_COUNT_THEIR_ERRORS = frozenset({ApiKey.PRODUCE, ApiKey.FETCH})
 
 
 class Dispatcher:
@@ -94,6 +101,9 @@ class Dispatcher:
         def finish(reply: Reply) -> None:
             route.metrics.record(self._clock.mono_ms() - started_ms)
             if isinstance(reply, Response):
+                if route.find_errors is not None:
+                    for code in route.find_errors(reply):
+                        self._metrics.count_error(route.api.key, code)
                 send(_encode_or_close(route, correlation_id, reply))
             else:
                 send(reply)
@@ -134,7 +144,8 @@ class Dispatcher:
             compiler.writer(api.response, version),
             version in api.request.flexible,
             response_header_version(api.response, version) > 0,
-            self._metrics.api(key),
+            self._metrics.api(key, version),
+            None if key in _COUNT_THEIR_ERRORS else error_finder(api.response),
         )
         self._routes[key, version] = route
         return route

@@ -31,15 +31,18 @@ class TopicMetrics:
         self.failed_produces = 0
         self.failed_fetches = 0
 
+    def add(self, other: TopicMetrics) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
 
 class ApiMetrics:
-    """How often one API was called and how long it took."""
+    """How often one version of an API was called and how long it took."""
 
-    __slots__ = ("count", "errors", "time_counts", "time_total_ms")
+    __slots__ = ("count", "time_counts", "time_total_ms")
 
     def __init__(self) -> None:
         self.count = 0
-        self.errors: dict[int, int] = {}
         self.time_total_ms = 0.0
         self.time_counts = [0] * (len(TIME_BOUNDS_MS) + 1)
 
@@ -57,23 +60,57 @@ class ApiMetrics:
 class BrokerMetrics:
     """Everything that is counted on one node."""
 
-    __slots__ = ("apis", "connections_closed", "connections_opened", "malformed", "topics")
+    __slots__ = (
+        "_elsewhere",
+        "apis",
+        "connections_closed",
+        "connections_opened",
+        "errors",
+        "malformed",
+        "topics",
+    )
 
     def __init__(self) -> None:
         self.topics: dict[str, TopicMetrics] = {}
-        self.apis: dict[int, ApiMetrics] = {}
+        #: Of topics that are gone, or that never were: a client may name what it likes.
+        self._elsewhere = TopicMetrics()
+        #: By API key and version.
+        self.apis: dict[tuple[int, int], ApiMetrics] = {}
+        #: By API key and error code: errors told to clients.
+        self.errors: dict[tuple[int, int], int] = {}
         self.connections_opened = 0
         self.connections_closed = 0
         self.malformed = 0
 
     def topic(self, name: str) -> TopicMetrics:
+        """The counters of a topic that exists."""
         metrics = self.topics.get(name)
         if metrics is None:
             metrics = self.topics[name] = TopicMetrics()
         return metrics
 
-    def api(self, key: int) -> ApiMetrics:
-        metrics = self.apis.get(key)
+    def topic_or_elsewhere(self, name: str) -> TopicMetrics:
+        """The counters of a topic that may not exist."""
+        return self.topics.get(name, self._elsewhere)
+
+    def forget_topic(self, name: str) -> None:
+        """The topic is deleted; what went through it still counts for the node."""
+        metrics = self.topics.pop(name, None)
+        if metrics is not None:
+            self._elsewhere.add(metrics)
+
+    def all_topics(self) -> TopicMetrics:
+        total = TopicMetrics()
+        total.add(self._elsewhere)
+        for metrics in self.topics.values():
+            total.add(metrics)
+        return total
+
+    def api(self, key: int, version: int) -> ApiMetrics:
+        metrics = self.apis.get((key, version))
         if metrics is None:
-            metrics = self.apis[key] = ApiMetrics()
+            metrics = self.apis[key, version] = ApiMetrics()
         return metrics
+
+    def count_error(self, key: int, code: int) -> None:
+        self.errors[key, code] = self.errors.get((key, code), 0) + 1

@@ -286,6 +286,7 @@ def _control_messages() -> dict[ControlType, tuple[str, type[Message] | None]]:
     from headrace.protocol import embedded
 
     return {
+        ControlType.LEADER_CHANGE: ("LeaderChange:", embedded.LeaderChangeMessage),
         ControlType.SNAPSHOT_HEADER: ("SnapshotHeader", embedded.SnapshotHeaderRecord),
         ControlType.SNAPSHOT_FOOTER: ("SnapshotFooter", embedded.SnapshotFooterRecord),
         ControlType.KRAFT_VERSION: ("KRaftVersion", embedded.KRaftVersionRecord),

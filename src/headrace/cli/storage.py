@@ -7,7 +7,6 @@ import os
 import time
 
 from headrace.cli.failure import CommandFailedError
-from headrace.client.properties import read_properties
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,10 +77,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def load_settings(path: str) -> dict[str, str]:
+    """The file's settings, overridden by `KAFKA_*` variables as when the node starts."""
+    from headrace.base.errors import KafkaError
+    from headrace.server.properties import load_properties
+
     try:
-        return read_properties(path)
-    except OSError as error:
-        raise CommandFailedError(f"{path}: {error.strerror}") from error
+        return load_properties(path, environment=os.environ).values
+    except KafkaError as error:
+        raise CommandFailedError(error.message) from error
 
 
 def data_directories(settings: dict[str, str]) -> list[str]:

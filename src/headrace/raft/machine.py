@@ -9,7 +9,7 @@ from dataclasses import replace
 from headrace.base.checks import check
 from headrace.raft.leader import LeaderState
 from headrace.raft.messages import (
-    AppendLeaderChange,
+    AppendControlRecords,
     Effect,
     Event,
     HighWatermarkAdvanced,
@@ -22,7 +22,8 @@ from headrace.raft.messages import (
     StopRequested,
 )
 from headrace.raft.quorum_state import NOBODY, ElectionState
-from headrace.raft.voters import VoterSet, encode_leader_change
+from headrace.raft.voters import VoterSet, encode_kraft_version, encode_leader_change
+from headrace.records.control import ControlType
 
 
 class RaftMachine:
@@ -37,6 +38,7 @@ class RaftMachine:
         log_end_offset: int,
         log_last_epoch: int,
         kraft_version: int = 0,
+        log_has_voters: bool = True,
     ) -> None:
         if node_id not in voters.ids:
             raise ValueError(f"node {node_id} is not among the voters {list(voters.ids)}")
@@ -52,6 +54,8 @@ class RaftMachine:
         self.leader: LeaderState | None = None
         self._log_end_offset = log_end_offset
         self._log_last_epoch = log_last_epoch
+        #: False if the voters are known from `storage format` only.
+        self._log_has_voters = log_has_voters
 
     @property
     def high_watermark(self) -> int:
@@ -80,12 +84,23 @@ class RaftMachine:
         )
         self.leader = LeaderState(self.node_id, epoch, self._log_end_offset, self.voters)
         # One vote is the majority, so the vote and its success go to the disk in one write.
-        value = encode_leader_change(self.node_id, self.voters, [self.node_id], self.kraft_version)
         return [
             SaveElectionState(self.election),
-            AppendLeaderChange(epoch, value),
+            AppendControlRecords(epoch, self._opening_records()),
             LeadershipGained(epoch),
         ]
+
+    def _opening_records(self) -> tuple[tuple[ControlType, bytes], ...]:
+        change = encode_leader_change(self.node_id, self.voters, [self.node_id])
+        opening = ((ControlType.LEADER_CHANGE, change),)
+        if self.kraft_version == 0 or self._log_has_voters:
+            return opening
+        # The first leader of a dynamic quorum moves the voters from its own disk to the log.
+        return (
+            *opening,
+            (ControlType.KRAFT_VERSION, encode_kraft_version(self.kraft_version)),
+            (ControlType.KRAFT_VOTERS, self.voters.encode()),
+        )
 
     def _note_flushed(self, end_offset: int) -> list[Effect]:
         leader = self.leader

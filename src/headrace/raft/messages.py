@@ -8,6 +8,7 @@ shell's loop stays the same.
 from dataclasses import dataclass
 
 from headrace.raft.quorum_state import ElectionState
+from headrace.records.control import ControlType
 
 # Events
 
@@ -49,11 +50,11 @@ class SaveElectionState:
 
 
 @dataclass(frozen=True, slots=True)
-class AppendLeaderChange:
-    """Append the control record that opens an epoch; tell the machine with `LogAppended`."""
+class AppendControlRecords:
+    """Append the control batch that opens an epoch; tell the machine with `LogAppended`."""
 
     epoch: int
-    value: bytes
+    messages: tuple[tuple[ControlType, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class HighWatermarkAdvanced:
 
 Effect = (
     SaveElectionState
-    | AppendLeaderChange
+    | AppendControlRecords
     | LeadershipGained
     | LeadershipLost
     | HighWatermarkAdvanced

@@ -102,20 +102,13 @@ def encode_kraft_version(level: int) -> bytes:
     return compiler.encode(KRaftVersionRecord(k_raft_version=level), 0)
 
 
-def encode_leader_change(
-    leader_id: int, voters: VoterSet, granting: Iterable[int], kraft_version: int
-) -> bytes:
-    """The control record with which each leader opens its epoch."""
-    version = 1 if kraft_version > 0 else 0
-    everybody = [
-        LeaderChangeVoter(voter_id=voter.voter_id, voter_directory_id=voter.directory_id)
-        for voter in voters
-    ]
+def encode_leader_change(leader_id: int, voters: VoterSet, granting: Iterable[int]) -> bytes:
+    """The control record with which each leader opens its epoch (version 0, as Kafka writes it)."""
+    everybody = [LeaderChangeVoter(voter_id=voter.voter_id) for voter in voters]
     granted = set(granting)
     message = LeaderChangeMessage(
-        version=version,
         leader_id=leader_id,
         voters=everybody,
         granting_voters=[voter for voter in everybody if voter.voter_id in granted],
     )
-    return compiler.encode(message, version)
+    return compiler.encode(message, 0)

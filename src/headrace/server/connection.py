@@ -100,11 +100,6 @@ class Connection(asyncio.BufferedProtocol):
     def transport(self) -> asyncio.Transport:
         return self._transport
 
-    @property
-    def is_idle(self) -> bool:
-        """Nothing is being served: the client has simply not asked."""
-        return not self._is_busy
-
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._end == len(self._buffer):
             self._make_room()
@@ -227,7 +222,19 @@ class Connection(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Send what is queued, then end."""
-        self._transport.close()
+        if self._is_write_paused:
+            # It has stopped reading: what is queued would keep the connection open for ever.
+            self._transport.abort()
+        else:
+            self._transport.close()
+        self._end_service()
+
+    def abort(self) -> None:
+        """End at once."""
+        self._transport.abort()
+        self._end_service()
+
+    def _end_service(self) -> None:
         if not self._is_closed:
             self._is_closed = True
             if self._parked is not None:

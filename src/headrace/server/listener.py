@@ -115,17 +115,26 @@ class Listener:
         transport = connection.transport
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or (self.host, self.port)
-        refusal = self._counts.admit(peer[0], self._clock.mono_ms())
+        client_host = _plain_host(peer[0])
+        refusal = self._counts.admit(client_host, self._clock.mono_ms())
         if refusal is not None:
-            logger.warning("refusing a connection from %s: %s", peer[0], refusal)
+            logger.warning("refusing a connection from %s: %s", client_host, refusal)
             return None
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._connections[connection] = peer[0]
+            # A client that vanished without a word is noticed in the end.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._connections[connection] = client_host
         self._metrics.connections_opened += 1
         return ConnectionInfo(
-            ANONYMOUS, self._authorizer, self.name, peer[0], peer[1], local[0], local[1]
+            ANONYMOUS,
+            self._authorizer,
+            self.name,
+            client_host,
+            peer[1],
+            _plain_host(local[0]),
+            local[1],
         )
 
     def closed(self, connection: Connection) -> None:
@@ -136,14 +145,18 @@ class Listener:
 
     def _schedule_idle_check(self) -> None:
         loop = asyncio.get_running_loop()
-        self._idle_check = loop.call_later(_IDLE_CHECK_S, self._close_idle)
+        self._idle_check = loop.call_later(_IDLE_CHECK_S, self._check_idle)
 
-    def _close_idle(self) -> None:
+    def _check_idle(self) -> None:
+        self.close_idle()
+        self._schedule_idle_check()
+
+    def close_idle(self) -> None:
+        """End connections that nothing came from for too long, waiting requests or not."""
         oldest_ms = self._clock.mono_ms() - self._limits.idle_ms_max
         for connection in list(self._connections):
-            if connection.is_idle and connection.last_active_ms < oldest_ms:
-                connection.close()
-        self._schedule_idle_check()
+            if connection.last_active_ms < oldest_ms:
+                connection.abort()
 
     async def stop(self) -> None:
         """Stop accepting, and end the connections."""
@@ -155,3 +168,9 @@ class Listener:
             connection.close()
         # One turn of the loop, so that transports flush and report their end.
         await asyncio.sleep(0)
+
+
+def _plain_host(host: str) -> str:
+    """An IPv4 client of a socket that serves both families appears as `::ffff:10.0.0.7`."""
+    mapped = host.removeprefix("::ffff:")
+    return mapped if "." in mapped else host

@@ -26,7 +26,7 @@ from headrace.metadata.replay import Replayer
 from headrace.metadata.snapshot import QuorumRecords, record_batch
 from headrace.raft.machine import RaftMachine
 from headrace.raft.messages import (
-    AppendLeaderChange,
+    AppendControlRecords,
     Effect,
     HighWatermarkAdvanced,
     LogAppended,
@@ -35,7 +35,7 @@ from headrace.raft.messages import (
     Started,
     StopRequested,
 )
-from headrace.records.control import ControlType, control_batch
+from headrace.records.control import control_batch_of
 from headrace.server.metadata_flusher import Flusher
 from headrace.server.metadata_idle import IdleRecords
 from headrace.server.metadata_snapshots import SnapshotMaker
@@ -217,15 +217,15 @@ class MetadataPlane:
         for effect in effects:
             if isinstance(effect, SaveElectionState):
                 self._store.save_election(effect.state, self.raft.kraft_version)
-            elif isinstance(effect, AppendLeaderChange):
-                self._append_leader_change(effect)
+            elif isinstance(effect, AppendControlRecords):
+                self._append_control(effect)
             elif isinstance(effect, HighWatermarkAdvanced):
                 self._publish(effect.offset)
 
-    def _append_leader_change(self, effect: AppendLeaderChange) -> None:
+    def _append_control(self, effect: AppendControlRecords) -> None:
         self.epoch = effect.epoch
         now_ms = self._clock.wall_ms()
-        batch = control_batch(ControlType.LEADER_CHANGE, effect.value, timestamp=now_ms)
+        batch = control_batch_of(effect.messages, timestamp=now_ms)
         self._store.append(batch, effect.epoch, now_ms)
         self.raft.handle(LogAppended(self.log_end_offset))
 

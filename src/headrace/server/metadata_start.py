@@ -81,6 +81,7 @@ def open_metadata_plane(
         log_end_offset=store.log.log_end_offset,
         log_last_epoch=max(loaded.image.epoch, store.log.leader_epochs.latest_epoch),
         kraft_version=loaded.quorum.kraft_version,
+        log_has_voters=loaded.log_has_voters,
     )
     snapshots = SnapshotMaker(
         store, config.snapshots, clock, bytes_so_far=loaded.bytes_after_snapshot

@@ -39,6 +39,8 @@ class LoadedMetadata:
     #: A metadata transaction whose leader died before its end.
     transaction: Transaction | None
     quorum: QuorumRecords
+    #: False if the voters are known from `storage format` only.
+    log_has_voters: bool
     election: ElectionState
     #: False for a cluster that nobody has led yet.
     has_records: bool
@@ -86,12 +88,14 @@ class MetadataStore:
         self._open_log(clean=clean, start_offset=start_offset, now_ms=now_ms)
         replayer = Replayer(image)
         replayed = self._replay(replayer, start_offset)
+        written = snapshot.quorum_records(replayer.control_records)
         quorum = snapshot.quorum_records(replayer.control_records, quorum)
         image, _ = replayer.apply()
         return LoadedMetadata(
             image,
             replayer.transaction,
             quorum,
+            start_offset > 0 or written.voters is not None,
             self._read_election(),
             has_records=bool(image.features or image.brokers or image.topics_by_id),
             bytes_after_snapshot=replayed,

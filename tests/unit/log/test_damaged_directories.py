@@ -61,7 +61,8 @@ def _damage(directory: Path, files: dict[str, bytes], chance: Random) -> str:
 def _use(log: PartitionLog) -> None:
     """Read from everywhere, look everything up, and write."""
     end = log.log_end_offset
-    for offset in range(log.log_start_offset, end, 3):
+    # A damaged base offset, which no checksum covers, may make the log seem endless.
+    for offset in range(log.log_start_offset, min(end, log.log_start_offset + 200), 3):
         try:
             log.read(offset, 500, end_offset=end)
         except KafkaError as error:

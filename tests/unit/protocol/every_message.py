@@ -13,9 +13,8 @@ Target = tuple[type[Message], int]
 
 def api_messages() -> list[Target]:
     """Requests and responses of all APIs."""
-    return [
-        target for api in ApiKey for cls in message_classes(api) for target in _versions_of(cls)
-    ]
+    classes: list[type[Message]] = [cls for api in ApiKey for cls in message_classes(api)]
+    return [target for cls in classes for target in _versions_of(cls)]
 
 
 def all_messages() -> list[Target]:

@@ -14,7 +14,7 @@ import pytest
 from headrace.protocol.compiler import encode, read
 from headrace.protocol.errors import ProtocolError
 from headrace.protocol.messages.api_versions import ApiVersionsRequest
-from headrace.protocol.messages.fetch import FetchRequest, FetchTopic
+from headrace.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from headrace.protocol.messages.metadata import MetadataRequest
 from headrace.protocol.schema import Field, Message
 from headrace.protocol.wire import write_uvarint
@@ -198,9 +198,7 @@ def test_a_request_with_more_elements_than_anybody_needs_is_refused() -> None:
     topics = MetadataRequest.fields["topics"]
     fits = _crowded((MetadataRequest, 12), "topics", topics, 18 * 999_000)
     assert len(read(MetadataRequest, 12, fits)[0].topics or ()) == 999_000
-    partitions = FetchTopic.fields["partitions"]
-    assert partitions.element is not None
-    crowd = [_smallest(partitions.element, 12)] * 600_000
+    crowd = [FetchPartition()] * 600_000
     request = FetchRequest(topics=[FetchTopic(partitions=crowd), FetchTopic(partitions=crowd)])
     with pytest.raises(ProtocolError, match="more than 1000000 elements"):
         read(FetchRequest, 12, encode(request, 12))

@@ -8,7 +8,7 @@ from headrace.protocol.embedded import LeaderChangeMessage
 from headrace.raft.leader import LeaderState
 from headrace.raft.machine import RaftMachine
 from headrace.raft.messages import (
-    AppendLeaderChange,
+    AppendControlRecords,
     HighWatermarkAdvanced,
     LeadershipGained,
     LeadershipLost,
@@ -20,6 +20,7 @@ from headrace.raft.messages import (
 )
 from headrace.raft.quorum_state import ElectionState
 from headrace.raft.voters import Voter, VoterSet
+from headrace.records.control import ControlType
 
 
 def machine(epoch: int = 0, end_offset: int = 0, last_epoch: int = 0) -> RaftMachine:
@@ -36,12 +37,39 @@ def test_a_single_voter_elects_itself_and_saves_that_before_it_writes() -> None:
     effects = machine().handle(Started())
 
     assert effects[0] == SaveElectionState(ElectionState(epoch=1, leader_id=1, voter_ids=(1,)))
-    assert isinstance(effects[1], AppendLeaderChange)
+    assert isinstance(effects[1], AppendControlRecords)
     assert effects[1].epoch == 1
-    change = compiler.decode(LeaderChangeMessage, 0, effects[1].value)
+    ((kind, value),) = effects[1].messages
+    assert kind is ControlType.LEADER_CHANGE
+    change = compiler.decode(LeaderChangeMessage, 0, value)
     assert change.leader_id == 1
     assert [voter.voter_id for voter in change.granting_voters] == [1]
     assert effects[2] == LeadershipGained(1)
+
+
+def test_the_first_leader_of_a_dynamic_quorum_writes_the_voters_down() -> None:
+    voters = VoterSet.of([Voter(1, b"D" * 16, (("CONTROLLER", "h", 9093),))])
+
+    def opening(*, log_has_voters: bool) -> list[ControlType]:
+        raft = RaftMachine(
+            1,
+            voters,
+            ElectionState(),
+            log_end_offset=0,
+            log_last_epoch=0,
+            kraft_version=1,
+            log_has_voters=log_has_voters,
+        )
+        effect = raft.handle(Started())[1]
+        assert isinstance(effect, AppendControlRecords)
+        return [kind for kind, _ in effect.messages]
+
+    assert opening(log_has_voters=True) == [ControlType.LEADER_CHANGE]
+    assert opening(log_has_voters=False) == [
+        ControlType.LEADER_CHANGE,
+        ControlType.KRAFT_VERSION,
+        ControlType.KRAFT_VOTERS,
+    ]
 
 
 def test_each_start_opens_a_new_epoch() -> None:

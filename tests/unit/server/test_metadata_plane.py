@@ -20,9 +20,16 @@ from headrace.metadata.controller.result import ControllerResult
 from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.controller.topics import create_topics
 from headrace.metadata.image import EndpointImage, MetadataImage
-from headrace.metadata.snapshot import SnapshotId, parse_file_name
+from headrace.metadata.snapshot import (
+    QuorumRecords,
+    SnapshotId,
+    parse_file_name,
+    snapshot_batches,
+)
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.protocol.messages.create_topics import CreatableTopic
+from headrace.raft.voters import Voter, VoterSet
+from headrace.records.control import ControlType, control_type
 from headrace.records.reader import read_records
 from headrace.server.metadata_plane import Command, MetadataPlane
 from headrace.server.metadata_start import (
@@ -428,6 +435,36 @@ def test_a_directory_of_apache_kafka_is_taken_over_with_everything_in_it(node: N
     assert plane.epoch == 2
     assert len(plane.image.acls) == len(plane.image.tokens) == len(plane.image.scram) == 1
     asyncio.run(_close(plane))
+
+
+def test_a_dynamic_quorum_of_one_starts_from_what_storage_format_left(node: Node) -> None:
+    voters = VoterSet.of([Voter(1, DIRECTORY_ID, (("CONTROLLER", "h", 9093),))])
+    content = snapshot_batches(
+        iter(()),
+        epoch=0,
+        metadata_version=30,
+        last_contained_timestamp_ms=1,
+        now_ms=1,
+        quorum=QuorumRecords(1, voters),
+    )
+    node.log_directory.mkdir()
+    first = node.log_directory / SnapshotId(0, 0).file_name
+    first.write_bytes(b"".join(content))
+    for life in (1, 2):
+        plane = node.start()
+        assert plane.raft.kraft_version == 1
+        assert plane.raft.voters == voters
+        assert plane.epoch == life
+        asyncio.run(_close(plane))
+    assert first.exists()
+    assert '"data_version":1' in (node.log_directory / "quorum-state").read_text()
+    kinds = [control_type(one) for one in read_records(node.log_bytes()) if one.key is not None]
+    assert kinds == [
+        ControlType.LEADER_CHANGE,
+        ControlType.KRAFT_VERSION,
+        ControlType.KRAFT_VOTERS,
+        ControlType.LEADER_CHANGE,
+    ]
 
 
 def test_a_cluster_of_a_newer_version_is_refused_in_one_sentence(node: Node) -> None:

@@ -13,6 +13,7 @@ from headrace.broker.fetch_sessions import NO_SESSION, FetchPosition, FetchSessi
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -78,6 +79,14 @@ class FetchHandler:
     @property
     def metrics(self) -> BrokerMetrics:
         return self._metrics
+
+    def count_failure(self, position: FetchPosition, code: ErrorCode) -> None:
+        topic = position.topic
+        if not isinstance(topic, str):
+            siblings = self._partitions.identified(topic).values()
+            topic = next((partition.topic for partition in siblings), "")
+        self._metrics.topic_or_elsewhere(topic).failed_fetches += 1
+        self._metrics.count_error(ApiKey.FETCH, code)
 
 
 class _Fetch:
@@ -188,6 +197,7 @@ class _Fetch:
         ):
             # Whether a topic exists is not told to those who may not read it.
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        self._handler.count_failure(position, code)
         data = PartitionData(
             partition_index=position.index,
             error_code=int(code),

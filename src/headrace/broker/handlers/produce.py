@@ -21,6 +21,7 @@ from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.broker.produced_batch import ProducedBatch
 from headrace.log.append import AppendOrigin
+from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.produce import (
     LeaderIdAndEpoch,
     PartitionProduceResponse,
@@ -250,8 +251,8 @@ class ProduceHandler:
         result.base_offset = -1
         result.log_append_time_ms = -1
         result.log_start_offset = -1
-        if topic:
-            self._metrics.topic(topic).failed_produces += 1
+        self._metrics.topic_or_elsewhere(topic).failed_produces += 1
+        self._metrics.count_error(ApiKey.PRODUCE, error.code)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
             partition = self._partitions.get(topic, result.index)
             if partition is not None:

@@ -1,0 +1,83 @@
+"""All shards of one kind of coordinator on this node, found by the key they look after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.base.clock import Clock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.coordination.loading import Loader
+from headrace.broker.coordination.placement import partition_for
+from headrace.broker.coordination.shard import RecordCodec, Shard, ShardState
+from headrace.broker.parked import Scheduler
+from headrace.metadata.image import MetadataImage
+from headrace.replication.partition import Partition
+
+
+class Coordinators:
+    """The group coordinators, or the transaction coordinators, of this node."""
+
+    def __init__(
+        self,
+        topic: str,
+        make: Callable[[Partition], Any],
+        codec: RecordCodec,
+        image: Callable[[], MetadataImage],
+        scheduler: Scheduler,
+        clock: Clock,
+    ) -> None:
+        self.topic = topic
+        self._make = make
+        self._codec = codec
+        self._image = image
+        self._scheduler = scheduler
+        self._clock = clock
+        self._shards: dict[int, Shard] = {}
+
+    def __iter__(self) -> Iterator[Shard]:
+        return iter(self._shards.values())
+
+    @property
+    def partition_count(self) -> int:
+        """0 as long as the internal topic does not exist."""
+        topic = self._image().topics_by_name.get(self.topic)
+        return 0 if topic is None else len(topic.partitions)
+
+    def partition_of(self, key: str) -> int | None:
+        """The partition that looks after a key, wherever it is led."""
+        count = self.partition_count
+        return partition_for(key, count) if count else None
+
+    def shard_for(self, key: str) -> Shard:
+        """The active shard for a key, or Kafka's reason why there is none here."""
+        index = self.partition_of(key)
+        shard = None if index is None else self._shards.get(index)
+        if shard is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        shard.require_active()
+        return shard
+
+    def active(self) -> list[Shard]:
+        """Every shard that can answer; raises while one is still loading, as Kafka does."""
+        for shard in self._shards.values():
+            if shard.state is ShardState.LOADING:
+                raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return [shard for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+
+    def lead(self, partition: Partition) -> None:
+        """This node leads the partition from now on: read its log, then serve."""
+        old = self._shards.get(partition.index)
+        if old is not None:
+            if old.partition is partition:
+                return
+            old.close()
+        shard = Shard(self._make(partition), self._codec, partition, self._scheduler, self._clock)
+        self._shards[partition.index] = shard
+        Loader(shard, self._scheduler.call_soon).start()
+
+    def resign(self, index: int) -> None:
+        """Somebody else leads it now, or it is gone."""
+        shard = self._shards.pop(index, None)
+        if shard is not None:
+            shard.close()
