@@ -95,6 +95,7 @@ def _heading() -> list[str]:
         parts.append(f'<rect class="{table}" x="{x}" y="40" width="12" height="12" rx="2"/>')
         parts.append(_text(x + 18, 50, title, "small"))
         x += 80
+    parts.append(_text(_WIDTH - 16, 50, "longer is better; logarithmic axis", "small", "end"))
     return parts
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.tool_jvm import ToolJvm
 from tests.support.tools import require_java
 
 HERE = Path(__file__).parent
@@ -23,3 +24,11 @@ def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     require_java()
     with ApacheKafka(tmp_path_factory.mktemp("apache") / "data") as node:
         yield node
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[ToolJvm]:
+    """Apache Kafka's tools, in one JVM."""
+    require_java()
+    with ToolJvm() as jvm:
+        yield jvm

@@ -240,7 +240,7 @@ def read_security(apache: ApacheKafka, client: Path) -> list[str]:
         tool(apache, "AclCommand", "--list"),
         tool(apache, *describe, "--entity-type=users", "--entity-name=bob"),
         tool(apache, *describe, "--entity-type=clients", "--entity-default"),
-        token_tool(apache, client, "--describe"),
+        token_tool(apache, client, "--describe", "--owner-principal=User:alice"),
     ]
 
 

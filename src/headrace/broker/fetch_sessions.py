@@ -80,6 +80,8 @@ class FetchSessions:
         self._slots = slots
         self._new_id = new_id
         self._sessions: dict[int, FetchSession] = {}
+        #: Sessions that had to make room for others.
+        self.evictions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -133,8 +135,10 @@ class FetchSessions:
 
     def _create(self, uses_ids: bool, now_ms: float, size: int) -> FetchSession | None:
         """A new session, or None where the cache is full of better ones."""
-        if len(self._sessions) >= self._slots and not self._evict(now_ms, size):
-            return None
+        if len(self._sessions) >= self._slots:
+            if not self._evict(now_ms, size):
+                return None
+            self.evictions += 1
         if self.partition_count + size > _POSITIONS_MAX:
             return None
         session_id = self._new_id()

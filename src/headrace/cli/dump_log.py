@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 _EVERYTHING = 2**31 - 1
 _DECODERS = {
-    "offsets-decoder": "the records of __consumer_offsets",
-    "transaction-log-decoder": "the records of __transaction_state",
-    "share-group-state-decoder": "the records of __share_group_state",
-    "remote-log-metadata-decoder": "the records of __remote_log_metadata",
+    "cluster-metadata-decoder": "the metadata log",
+    "offsets-decoder": "__consumer_offsets",
+    "transaction-log-decoder": "__transaction_state",
+    "share-group-state-decoder": "__share_group_state (not supported yet)",
+    "remote-log-metadata-decoder": "__remote_log_metadata (not supported yet)",
 }
 _STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
@@ -40,9 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="CLASS",
             help=f"how to read a {what}: Kafka's StringDecoder, LongDecoder or IntegerDecoder",
         )
-    add("--cluster-metadata-decoder", action="store_true", help="records of the metadata log")
     for option, what in _DECODERS.items():
-        add(f"--{option}", action="store_true", help=f"{what} (not supported yet)")
+        add(f"--{option}", action="store_true", help=f"print records as those of {what}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,12 +60,16 @@ def make_decoder(args: argparse.Namespace) -> RecordDecoder | None:
     """What prints the content of records, or None when it is not asked for."""
     from headrace.cli.dump_records import MetadataDecoder, PlainDecoder
 
-    for option, what in _DECODERS.items():
+    for option in ("share-group-state-decoder", "remote-log-metadata-decoder"):
         if getattr(args, option.replace("-", "_")):
             raise CommandFailedError(
-                f"--{option} is not supported yet: print {what} with --print-data-log, or use"
-                " Apache Kafka's kafka-dump-log.sh on the same file."
+                f"--{option} is not supported yet: print the raw records with --print-data-log,"
+                " or use Apache Kafka's kafka-dump-log.sh on the same file."
             )
+    if args.offsets_decoder or args.transaction_log_decoder:
+        from headrace.cli.dump_coordinators import offsets_decoder, transactions_decoder
+
+        return offsets_decoder() if args.offsets_decoder else transactions_decoder()
     if args.cluster_metadata_decoder:
         return MetadataDecoder()
     if args.print_data_log or args.key_decoder_class or args.value_decoder_class:

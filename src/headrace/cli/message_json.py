@@ -20,10 +20,17 @@ def message_as_json(message: Struct, version: int) -> dict[str, Any]:
         if version not in field.versions:
             continue
         value = getattr(message, name)
-        if field.tag is not None and value == field.default_value:
+        if field.tag is not None and _is_left_out(field, value):
             continue
         document[camel_case(name)] = _value(field, value, version)
     return document
+
+
+def _is_left_out(field: Field, value: Any) -> bool:
+    """Kafka writes a tagged struct that is null, whatever its default."""
+    if field.struct is not None:
+        return bool(value == field.struct())
+    return bool(value == field.default_value)
 
 
 def camel_case(name: str) -> str:

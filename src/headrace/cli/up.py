@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from headrace.server.node import Node
 
 DEFAULT_PORT = 9092
+#: Where the JMX exporter serves Kafka's metrics by convention, so Prometheus knows the way.
+DEFAULT_METRICS_PORT = 9404
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"the port for clients (default: {DEFAULT_PORT}; 0 picks a free one)",
     )
     parser.add_argument(
+        "--metrics-port",
+        type=int,
+        metavar="PORT",
+        help=f"the port for /metrics, /healthz and /readyz (default: {DEFAULT_METRICS_PORT},"
+        " or a free one if --port is 0)",
+    )
+    parser.add_argument(
         "--override",
         metavar="NAME=VALUE",
         action="append",
@@ -42,13 +51,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from headrace.base.settings.tables.headrace import METRICS_LISTENER
     from headrace.cli.server import serve
     from headrace.server.config import NodeConfig
     from headrace.server.development import ensure_formatted
+    from headrace.server.sockets import is_taken
     from headrace.server.structured_log import configure_logging
 
     configure_logging(args.log_level)
     overrides = dict(_split(pair) for pair in args.override)
+    metrics_note = ""
+    if METRICS_LISTENER not in overrides:
+        metrics_port = _metrics_port(args)
+        if args.metrics_port is None and is_taken(metrics_port):
+            metrics_note = f"port {metrics_port} is taken; --metrics-port picks another"
+        else:
+            overrides[METRICS_LISTENER] = f"127.0.0.1:{metrics_port}"
     try:
         config = NodeConfig.for_development(os.path.abspath(args.data), args.port, overrides)
         ensure_formatted(config)
@@ -58,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     def ready(node: Node) -> None:
         print("Headrace is up.")
         print(f"  Kafka clients   {node.bootstrap}")
+        print(f"  metrics         {_metrics_url(node) or metrics_note or 'off'}")
         print(f"  data            {', '.join(config.log_dirs)}")
         print(f"  try             headrace topics --list --bootstrap-server {node.bootstrap}")
         print("Ctrl-C stops it.", flush=True)
@@ -65,6 +84,16 @@ def run(args: argparse.Namespace) -> int:
     code = serve(config, ready)
     print("Stopped.", file=sys.stderr)
     return code
+
+
+def _metrics_port(args: argparse.Namespace) -> int:
+    if args.metrics_port is not None:
+        return int(args.metrics_port)
+    return DEFAULT_METRICS_PORT if args.port else 0
+
+
+def _metrics_url(node: Node) -> str:
+    return f"http://{node.status.host}:{node.status.port}/metrics" if node.status else ""
 
 
 def _split(pair: str) -> tuple[str, str]:

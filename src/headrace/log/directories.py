@@ -160,3 +160,11 @@ class DataDirectory:
         """What is left of it for this user."""
         facts = os.statvfs(self.path)
         return facts.f_frsize * facts.f_bavail
+
+
+def remove_directory(path: str) -> None:
+    """Remove a deleted partition for good; one that is gone already is fine. Raises OSError."""
+    from shutil import rmtree  # loads all kinds of archives, which a start need not wait for
+
+    with suppress(FileNotFoundError):
+        rmtree(path)

@@ -26,7 +26,7 @@ def repair_indexes(directory: str, segments: Segments, segment: Segment, interva
     """Rebuild what cannot be right."""
     aborts_are_sound = _aborts_are_sound(segment)
     if not _positions_are_sound(segment):
-        _rebuild_positions(segment, interval)
+        segment.rebuild_indexes(interval)
     if not aborts_are_sound:
         _rebuild_aborts(directory, segments, segment)
 
@@ -46,16 +46,6 @@ def _aborts_are_sound(segment: Segment) -> bool:
     except CorruptIndexError:
         return False
     return True
-
-
-def _rebuild_positions(segment: Segment, interval: int) -> None:
-    segment.offset_index.reset()
-    segment.time_index.reset()
-    segment.indexed_position = 0
-    segment.set_max_timestamp(-1, segment.base_offset)
-    for position, header in scan_headers(segment.fd(), 0, segment.size, _SCAN_CHUNK):
-        segment.note(position, header.last_offset, header.max_timestamp, interval)
-    segment.finish()
 
 
 def _rebuild_aborts(directory: str, segments: Segments, segment: Segment) -> None:

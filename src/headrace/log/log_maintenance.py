@@ -6,15 +6,14 @@ partitions that went with it are in `LogManager.unavailable` from then on.
 """
 
 import errno
-import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, TopicPartition
 from headrace.log.cleaner.job import CleaningError, CleanJob, CleanResult
 from headrace.log.cleaner.schedule import HighWatermark
 from headrace.log.directories import DataDirectory
+from headrace.log.directories import remove_directory as remove_directory
 from headrace.log.errors import LogDirFailure
 from headrace.log.log_registry import DISK_FULL, LogRegistry
 from headrace.log.partition_log import PartitionLog
@@ -173,9 +172,3 @@ class LogMaintenance:
         logs = self._manager.logs_in(directory)
         offsets = {key: high_watermark(log) for key, log in logs.items()}
         written.add(directory, HIGH_WATERMARK_CHECKPOINT, offsets)
-
-
-def remove_directory(path: str) -> None:
-    """Remove a deleted partition for good; one that is gone already is fine. Raises OSError."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(path)

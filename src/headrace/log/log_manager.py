@@ -4,15 +4,15 @@ A log manager belongs to one thread, as its logs do. Periodic work is in `log_ma
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import DIRECTORY_LOST, DIRECTORY_UNASSIGNED, ZERO_UUID, random_uuid
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import CheckpointError, TopicPartition
 from headrace.log.config import LogConfig
-from headrace.log.directories import DataDirectory
+from headrace.log.directories import DataDirectory, remove_directory
 from headrace.log.directory_loading import LoadedDirectory, LoadSettings, load_directory
 from headrace.log.directory_names import (
     DELETE,
@@ -159,7 +159,8 @@ class LogManager(LogRegistry):
                 ErrorCode.KAFKA_STORAGE_ERROR, f"{path} exists but is no log of this node."
             ) from None
         except OSError as error:
-            shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                remove_directory(path)
             self.handle_failure(LogDirFailure(path, "creating a log", error))
             return None
 

@@ -24,14 +24,6 @@ class OffsetIndex(IndexFile):
         """Note that the batch ending with `last_offset` begins at `position`."""
         self._append_entry(last_offset - self.base_offset, position)
 
-    def lookup(self, offset: int) -> int:
-        """A position at or before the batch that holds `offset`."""
-        return self.floor(offset - self.base_offset, 0)[1][1]
-
-    def boundary_before(self, position: int) -> int:
-        """The last indexed batch start at or before `position`."""
-        return self.floor(position, 1)[1][1]
-
     def last_position(self) -> int:
         """Where the last indexed batch begins."""
         count = len(self)

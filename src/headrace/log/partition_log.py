@@ -5,10 +5,10 @@ thing that may run elsewhere is the fsync of a flush (see `flushing`). `loading`
 """
 
 import os
-import shutil
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log import retention, swapping, truncation
+from headrace.log.directories import remove_directory
 from headrace.log.flushing import Flush
 from headrace.log.log_appends import LogAppends
 from headrace.log.log_reads import LogReads
@@ -148,8 +148,6 @@ class PartitionLog(LogAppends, LogReads):
         for segment in self.segments:
             segment.close()
         try:
-            shutil.rmtree(self.directory)
-        except FileNotFoundError:
-            pass
+            remove_directory(self.directory)
         except OSError as error:
             raise self.fail("deleting the directory", error) from error

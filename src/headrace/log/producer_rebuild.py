@@ -32,7 +32,7 @@ def replay(
     for segment in segments:
         if segment.base_offset >= end_offset:
             break
-        position = segment.offset_index.lookup(start_offset)
+        position = segment.start_before(start_offset)
         fd = segment.fd()
         for at, header in scan_headers(fd, position, segment.size, _SCAN_CHUNK):
             if header.last_offset >= end_offset:

@@ -7,12 +7,11 @@ import os
 from collections.abc import Iterable
 from struct import Struct
 
-from crc32c import crc32c
-
 from headrace.log.errors import CorruptSnapshotError
 from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.producer_entry import SNAPSHOT_ENTRY, ProducerEntry, entry_from_snapshot
 from headrace.log.text_files import read_small_file
+from headrace.records.checksum import crc32c
 
 _VERSION = 1
 _HEAD = Struct(">hIi")

@@ -16,7 +16,7 @@ from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.open_files import OpenFiles
 from headrace.log.producer_rebuild import apply_batch, replay
 from headrace.log.producer_state import ProducerStates
-from headrace.log.scan import scan_headers
+from headrace.log.scan import header_in_file
 from headrace.log.segment import Segment
 from headrace.log.segments import Segments
 from headrace.records.batch import MAGIC_V2
@@ -109,16 +109,16 @@ class Recovery:
         if slot < 0:
             return 0
         relative, position = index.get(slot)
-        for _, header in scan_headers(segment.fd(), position, segment.size):
-            if header.last_offset == segment.base_offset + relative:
-                return position
-            break
-        return 0
+        header = header_in_file(segment.fd(), position, segment.size)
+        if header is None or header.last_offset != segment.base_offset + relative:
+            return 0
+        return position
 
     def _offset_at(self, segment: Segment, position: int) -> int:
-        for _, header in scan_headers(segment.fd(), position, segment.size):
-            return max(header.base_offset, segment.base_offset)
-        return segment.base_offset
+        header = header_in_file(segment.fd(), position, segment.size)
+        return (
+            segment.base_offset if header is None else max(header.base_offset, segment.base_offset)
+        )
 
     def _load_producers(self, start_offset: int) -> None:
         producers = self._producers

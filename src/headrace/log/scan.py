@@ -77,6 +77,13 @@ def scan_headers(
         position += at
 
 
+def header_in_file(fd: int, position: int, end: int) -> BatchHeader | None:
+    """The header of the batch that begins at `position` and lies whole before `end`, if any."""
+    for _, header in scan_headers(fd, position, end, HEADER_SIZE):
+        return header
+    return None
+
+
 def header_at(buffer: Buffer, position: int) -> BatchHeader | None:
     """The header at `position` in any format, or None if no batch begins there."""
     magic = buffer[position + MAGIC_POSITION]

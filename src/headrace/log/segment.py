@@ -8,11 +8,12 @@ import errno
 import os
 
 from headrace.log.open_files import OpenFiles
-from headrace.log.scan import find_position, scan_headers
+from headrace.log.scan import find_position, header_in_file, scan_headers
 from headrace.log.segment_files import SegmentFiles
 
 #: Positions remembered for readers that go on where they stopped, per segment.
 _HINTS_MAX = 64
+_LONG_WALK_CHUNK = 65536
 _NO_TIMESTAMP = -1
 #: Stands for a time that is in the files, where nobody has looked for it yet.
 _NOT_READ = -(1 << 63)
@@ -169,7 +170,41 @@ class Segment(SegmentFiles):
         """The position of the first batch whose last offset is at least `offset`, or -1."""
         if offset <= self.base_offset:
             return 0 if self.size else -1
-        return find_position(self.fd(), offset, self.offset_index.lookup(offset), self.size)
+        return find_position(self.fd(), offset, self.start_before(offset), self.size)
+
+    def start_before(self, offset: int) -> int:
+        """A batch's position at or before the one that holds `offset`, by the index."""
+        slot, (relative, position) = self.offset_index.floor(offset - self.base_offset, 0)
+        return self._verified(slot, relative, position)
+
+    def _verified(self, slot: int, relative: int, position: int) -> int:
+        """The position of an index entry if a batch begins there that ends with its offset.
+
+        Nothing protects an index from a bad disk. A reader sent to a wrong place would take any
+        bytes for a batch, so one that lies is built anew, and the walk begins at the start.
+        """
+        if slot < 0:
+            return 0
+        if 0 <= position < self.size:
+            header = header_in_file(self.fd(), position, self.size)
+            # Before 4.1, Kafka noted the last offset of all batches in one append.
+            if (
+                header is not None
+                and self.base_offset <= header.last_offset <= self.base_offset + relative
+            ):
+                return position
+        self.rebuild_indexes()
+        return 0
+
+    def rebuild_indexes(self, interval: int = 4096) -> None:
+        """Write offset and time index anew by walking the log file, without checking it."""
+        self.offset_index.reset()
+        self.time_index.reset()
+        self.indexed_position = 0
+        self._max_timestamp, self._max_timestamp_offset = _NO_TIMESTAMP, self.base_offset
+        for position, header in scan_headers(self.fd(), 0, self.size, _LONG_WALK_CHUNK):
+            self.note(position, header.last_offset, header.max_timestamp, interval)
+        self.finish()
 
     def next_offset(self) -> int:
         """The offset behind the last batch, found from the last index entry on."""
@@ -184,7 +219,8 @@ class Segment(SegmentFiles):
 
     def _cut(self, position: int, limit: int, end: int, at_least_one: bool) -> int:
         """The batch boundary at which a read that must not pass `limit` stops."""
-        boundary = self.offset_index.boundary_before(limit)
+        slot, (relative, found) = self.offset_index.floor(limit, 1)
+        boundary = self._verified(slot, relative, found) if found > position else 0
         if boundary > position:
             return boundary
         first = True
@@ -255,7 +291,7 @@ class Segment(SegmentFiles):
         self.indexed_position = self.offset_index.last_position()
         self._first_timestamp = _NOT_READ if self.size else _NO_TIMESTAMP
         timestamp, offset = self.time_index.last_entry()
-        start = self.offset_index.lookup(offset)
+        start = self.start_before(offset)
         for _, header in scan_headers(self.fd(), start, self.size):
             if header.max_timestamp > timestamp:
                 timestamp, offset = header.max_timestamp, header.last_offset

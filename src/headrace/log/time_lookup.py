@@ -43,7 +43,7 @@ def find_max_timestamp(segments: Segments, start_offset: int) -> TimestampOffset
     if best is None:
         return None
     _, offset = best.max_timestamp_and_offset()
-    start = best.offset_index.lookup(offset)
+    start = best.start_before(offset)
     for position, header in scan_headers(best.fd(), start, best.size):
         if header.max_timestamp == largest:
             return first_record_at(best, position, header, largest, start_offset)
@@ -52,7 +52,7 @@ def find_max_timestamp(segments: Segments, start_offset: int) -> TimestampOffset
 
 def _find_in_segment(segment: Segment, timestamp: int, start_offset: int) -> TimestampOffset | None:
     near = max(segment.time_index.lookup(timestamp), start_offset)
-    start = segment.offset_index.lookup(near)
+    start = segment.start_before(near)
     for position, header in scan_headers(segment.fd(), start, segment.size):
         if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
             found = first_record_at(segment, position, header, timestamp, start_offset)

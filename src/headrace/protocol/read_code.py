@@ -93,7 +93,8 @@ class ReadCode(Code):
         marker = self.name("m")
         self.line(f"{marker} = buf[pos]")
         self.line("pos += 1")
-        self.line(f"if {marker} > 127:")
+        # A tagged struct that is null has an unsigned 0 in front, any other a signed -1.
+        self.line(f"if {marker} {'== 0' if field.tag is not None else '> 127'}:")
         self.line(f"    {target} = None")
         self.line("else:")
         self.depth += 1

@@ -97,6 +97,8 @@ class Listener:
         self._clock = clock
         self._metrics = metrics
         self._connections: dict[Connection, str] = {}
+        self.opened_total = 0
+        self.closed_total = 0
         self._server: asyncio.Server | None = None
         self._idle_check: asyncio.TimerHandle | None = None
 
@@ -107,6 +109,14 @@ class Listener:
             self._make_connection, sock=self._socket, backlog=_BACKLOG
         )
         self._schedule_idle_check()
+
+    @property
+    def is_open(self) -> bool:
+        return self._server is not None and self._server.is_serving()
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
 
     def _make_connection(self) -> Connection:
         return Connection(self, self._dispatcher, self._clock.mono_ms)
@@ -126,6 +136,7 @@ class Listener:
             # A client that vanished without a word is noticed in the end.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._connections[connection] = client_host
+        self.opened_total += 1
         self._metrics.connections_opened += 1
         return ConnectionInfo(
             ANONYMOUS,
@@ -141,6 +152,7 @@ class Listener:
         host = self._connections.pop(connection, None)
         if host is not None:
             self._counts.release(host)
+            self.closed_total += 1
             self._metrics.connections_closed += 1
 
     def _schedule_idle_check(self) -> None:

@@ -9,7 +9,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.base.clock import Clock, SystemClock
 from headrace.base.errors import KafkaError
@@ -23,6 +23,7 @@ from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
+from headrace.log.directories import DataDirectory
 from headrace.log.directory_identity import open_directories
 from headrace.log.log_manager import LogManager
 from headrace.log.open_files import OpenFiles
@@ -39,6 +40,9 @@ from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_layers, broker_table, controller_table
 from headrace.server.sockets import bind
 
+if TYPE_CHECKING:
+    from headrace.server.http_status import StatusServer
+
 logger = logging.getLogger(__name__)
 
 _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
@@ -53,17 +57,31 @@ class Node:
         self.metrics = BrokerMetrics()
         self.partitions = Partitions()
         self.listeners: list[Listener] = []
+        #: Metrics and health, where they are asked for.
+        self.status: StatusServer | None = None
+        self.directories: list[DataDirectory] = []
+        self._sockets: list[socket.socket] = []
         self._preparing: set[asyncio.Task[None]] = set()
         #: Set when the node cannot go on: the reason, for whoever runs it.
         self.failed: asyncio.Future[str] | None = None
 
     async def start(self) -> None:
         """From the data directories to open listeners; raises with one sentence if it cannot."""
+        try:
+            await self._start()
+        except BaseException:
+            self._let_go()
+            raise
+
+    async def _start(self) -> None:
         config, clock = self.config, self.clock
         loop = asyncio.get_running_loop()
         self.failed = loop.create_future()
         self.scheduler = LoopScheduler(loop)
-        sockets = [(listener, bind(listener.host, listener.port)) for listener in config.listeners]
+        sockets = [
+            (listener, self._bind(listener.host, listener.port)) for listener in config.listeners
+        ]
+        metrics_socket = self._bind(*config.metrics_listener) if config.metrics_listener else None
 
         # Data directories and the metadata log.
         self.directories = open_directories(
@@ -129,9 +147,13 @@ class Node:
         self.replicas.start(self.plane.image, self._stored_high_watermarks())
         self.plane.subscribe(self.replicas.metadata_changed)
         self.plane.subscribe(self._broker_settings_changed)
+        self.replicas.on_removed.append(lambda gone: self.metrics.forget_topic(gone.topic))
 
         # Serving.
         broker_config = part_configs.broker_config(config, self.cluster_id)
+        self.sessions = FetchSessions(
+            broker_config.fetch_session_slots, lambda: secrets.randbelow(2**31 - 1) + 1
+        )
         services = Services(
             config=config,
             broker_config=broker_config,
@@ -144,9 +166,7 @@ class Node:
             plane=self.plane,
             controller_settings=self.controller_settings,
             cluster=ClusterView(self.plane, broker_config),
-            sessions=FetchSessions(
-                broker_config.fetch_session_slots, lambda: secrets.randbelow(2**31 - 1) + 1
-            ),
+            sessions=self.sessions,
             prepare_elsewhere=self._prepare_elsewhere,
         )
         limits = part_configs.connection_limits(config.values)
@@ -170,11 +190,20 @@ class Node:
             )
         for open_listener in self.listeners:
             await open_listener.start()
+        if metrics_socket is not None:
+            # Few nodes of a test run are watched, so what only the pages need is loaded here.
+            from headrace.server.http_status import StatusServer
+            from headrace.server.status_pages import StatusPages
+
+            self.status = StatusServer(metrics_socket, StatusPages(self).pages)
+            await self.status.start()
         self.maintenance.start()
         self.plane.start_idle_records()
 
     async def stop(self) -> None:
         """A controlled shutdown: clients first, then the logs, the metadata log last."""
+        if self.status is not None:
+            await self.status.stop()
         for listener in self.listeners:
             await listener.stop()
         await self.batch_helper.close()
@@ -193,6 +222,19 @@ class Node:
         return ""
 
     # Pieces of the above
+
+    def _bind(self, host: str | None, port: int) -> socket.socket:
+        bound = bind(host, port)
+        self._sockets.append(bound)
+        return bound
+
+    def _let_go(self) -> None:
+        """After a start that failed: others may have the ports and the directories."""
+        for bound in self._sockets:
+            bound.close()
+        for directory in self.directories:
+            directory.close()
+        self.scheduler.close()
 
     def _topic_defaults(self, image: MetadataImage) -> dict[str, str]:
         return topic_defaults(broker_layers(self.config, image).values())

@@ -25,3 +25,12 @@ def bind(host: str | None, port: int) -> socket.socket:
     except OSError as error:
         where = f"{host or 'all interfaces'}:{port}"
         raise BindError(f"Cannot listen on {where}: {error.strerror or error}.") from error
+
+
+def is_taken(port: int) -> bool:
+    """Whether somebody listens on a port of this machine."""
+    try:
+        bind("127.0.0.1", port).close()
+    except BindError:
+        return True
+    return False

@@ -69,7 +69,7 @@ def describe(node: Node) -> dict[str, Any]:
     return {
         "bootstrap": node.bootstrap,
         "ports": {listener.name: listener.port for listener in node.listeners},
-        "metrics": None,
+        "metrics": node.status and f"{node.status.host}:{node.status.port}",
     }
 
 

@@ -8,8 +8,10 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.List;
 import org.apache.kafka.common.utils.Exit;
 
 /**
@@ -25,6 +27,9 @@ public final class ToolRunner {
     /** Thrown where a tool would end its process. */
     private static final class Ended extends Error {}
 
+    /** What the tool at hand wants to do when its process ends, such as to flush a producer. */
+    private static final List<Runnable> HOOKS = new ArrayList<>();
+
     private static volatile int exitCode;
     private static volatile boolean hasEnded;
 
@@ -32,8 +37,7 @@ public final class ToolRunner {
         PrintStream answers = System.out;
         Exit.setExitProcedure((code, message) -> end(code));
         Exit.setHaltProcedure((code, message) -> end(code));
-        // Hooks of a tool that ended long ago have nothing left to do.
-        Exit.setShutdownHookAdder((name, hook) -> {});
+        Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         var requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             answers.println(run(line.split("\t", -1)));
@@ -47,12 +51,18 @@ public final class ToolRunner {
             // Some tools catch what is thrown here; of that nothing may be seen.
             exitCode = code;
             hasEnded = true;
-            System.out.flush();
-            System.err.flush();
+            runHooks();
             System.setOut(new PrintStream(OutputStream.nullOutputStream()));
             System.setErr(new PrintStream(OutputStream.nullOutputStream()));
         }
         throw new Ended();
+    }
+
+    private static void runHooks() {
+        List.copyOf(HOOKS).forEach(Runnable::run);
+        HOOKS.clear();
+        System.out.flush();
+        System.err.flush();
     }
 
     private static String run(String[] fields) {
@@ -72,6 +82,7 @@ public final class ToolRunner {
                     .map(field -> new String(decode(field), StandardCharsets.UTF_8))
                     .toArray(String[]::new);
             call(fields[0], arguments);
+            runHooks();
         } catch (Ended error) {
             // The exit code is kept already.
         } catch (Throwable error) {
@@ -79,9 +90,8 @@ public final class ToolRunner {
             System.err.print("Exception in thread \"main\" ");
             error.printStackTrace();
             exitCode = 1;
+            runHooks();
         } finally {
-            System.out.flush();
-            System.err.flush();
             System.setIn(input);
             System.setOut(output);
             System.setErr(errors);

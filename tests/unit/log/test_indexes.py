@@ -46,10 +46,11 @@ def test_a_search_agrees_with_a_list(
             index.store()
         index.append(offset, position)
     for target in [*targets, 0, 2, 3, 4, count * step + 2, count * step + 3]:
-        expected = [position for offset, position in entries if offset <= target]
-        assert index.lookup(target) == (expected[-1] if expected else 0)
-        before = [position for _, position in entries if position <= target]
-        assert index.boundary_before(target) == (before[-1] if before else 0)
+        for field in (0, 1):
+            below = [slot for slot, entry in enumerate(entries) if entry[field] <= target]
+            slot, found = index.floor(target, field)
+            assert slot == (below[-1] if below else -1)
+            assert slot < 0 or found == entries[slot]
     assert index.entries() == entries
     assert index.last_position() == (entries[-1][1] if entries else 0)
     cut = data.draw(st.integers(0, count * step + 5))

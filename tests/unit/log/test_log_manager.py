@@ -204,7 +204,9 @@ def test_an_assigned_directory_is_honoured(tmp_path: Path) -> None:
     kill(manager)
 
 
-@pytest.mark.parametrize("directory_id", [DIRECTORY_LOST, random_uuid()])
+@pytest.mark.parametrize(
+    "directory_id", [DIRECTORY_LOST, bytes(range(100, 116))], ids=["lost", "other"]
+)
 def test_an_unknown_directory_is_replaced_while_all_are_online(
     tmp_path: Path, directory_id: bytes
 ) -> None:

@@ -19,7 +19,8 @@ def api_messages() -> list[Target]:
 
 def all_messages() -> list[Target]:
     """The same with headers, embedded structures and the records of the metadata log."""
-    others = [RequestHeader, ResponseHeader, *_in(embedded), *_in(metadata_records)]
+    others: list[type[Message]] = [RequestHeader, ResponseHeader]
+    others += _in(embedded) + _in(metadata_records)
     return api_messages() + [target for cls in others for target in _versions_of(cls)]
 
 

@@ -85,7 +85,9 @@ class _Writer:
                 self.value(name, field.element, item)
         elif field.struct is not None:
             if self._version in field.nullable:
-                data += b"\xff" if value is None else b"\x01"
+                # A tagged struct that is null has an unsigned 0 in front, any other a signed -1.
+                null = b"\xff" if field.tag is None else b"\0"
+                data += null if value is None else b"\x01"
             if value is not None:
                 self.struct(value)
         else:

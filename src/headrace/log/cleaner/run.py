@@ -22,6 +22,7 @@ from headrace.log.cleaner.throttle import Throttle, unlimited
 from headrace.log.cleaner.transactions import CleanedTransactions
 from headrace.log.file_names import LOG, OFFSET_INDEX, file_name
 from headrace.log.offset_index import OffsetIndex
+from headrace.log.scan import header_in_file
 from headrace.records.reader import unpack_records
 
 #: Below this much to read, loading Numba takes longer than it saves.
@@ -81,10 +82,7 @@ def _map_segment(
     stats: CleanStats,
     throttle: Throttle,
 ) -> bool:
-    start = 0
-    if segment.base_offset < job.first_dirty_offset:
-        index = OffsetIndex(_path(job, segment, OFFSET_INDEX), segment.base_offset)
-        start = index.lookup(job.first_dirty_offset)
+    start = _start_of_dirty_part(job, segment)
     for chunk, headers in read_chunks(_path(job, segment, LOG), start, segment.size):
         throttle(len(chunk))
         stats.map_bytes_read += len(chunk)
@@ -104,6 +102,21 @@ def _map_segment(
                     pass  # unreadable: it stays, and speaks for no key
             sieve.latest_offset = max(sieve.latest_offset, header.last_offset)
     return True
+
+
+def _start_of_dirty_part(job: CleanJob, segment: SegmentFacts) -> int:
+    """A batch at or before the first dirty offset; an index that lies is not believed."""
+    distance = job.first_dirty_offset - segment.base_offset
+    if distance <= 0:
+        return 0
+    index = OffsetIndex(_path(job, segment, OFFSET_INDEX), segment.base_offset)
+    slot, (relative, position) = index.floor(distance, 0)
+    if slot < 0 or not 0 <= position < segment.size:
+        return 0
+    with open(_path(job, segment, LOG), "rb") as file:
+        header = header_in_file(file.fileno(), position, segment.size)
+    is_there = header is not None and header.last_offset == segment.base_offset + relative
+    return position if is_there else 0
 
 
 def _clean_segments(

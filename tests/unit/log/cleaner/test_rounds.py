@@ -104,6 +104,22 @@ def test_the_clean_part_is_sifted_by_the_keys_of_the_dirty_one(tmp_path: Path) -
     assert len(contents(log)) == 10
 
 
+@pytest.mark.parametrize("damage", [b"", bytes(8) * 30, b"\x00\x00\x00\x05\x00\x00\x00\x07" * 30])
+def test_the_dirty_part_is_found_whatever_the_index_says(tmp_path: Path, damage: bytes) -> None:
+    log = compacted_log(tmp_path, index_interval_bytes=64)
+    for n in range(30):
+        put(log, (b"k%d" % (n % 10), b"%d" % n))
+    roll(log)
+    assert len(log.segments[0].offset_index) > 10
+    if damage:
+        Path(log.segments[0].offset_index.path).write_bytes(damage)
+    result = run(make_job(look(log, dirty_from=25), NOW, MAP_BYTES))
+    assert result.stats.map_keys == 5
+    assert result.end_offset == 30
+    if not damage:
+        assert result.stats.map_bytes_read < log.segments[0].size // 2
+
+
 def test_small_segments_become_one(tmp_path: Path) -> None:
     log = filled_log(tmp_path, rounds=5)
     active = log.active.base_offset

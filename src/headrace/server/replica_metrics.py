@@ -1,0 +1,174 @@
+"""Partitions, logs and data directories on the metrics page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from headrace.broker.fetch_sessions import FetchSessions
+from headrace.broker.partitions import Partitions
+from headrace.log.log_manager import LogManager
+from headrace.replication.partition import Partition
+from headrace.server.prometheus import COUNTER, GAUGE, Family, Sample, single
+
+_MANAGER = "kafka.server:type=ReplicaManager,name="
+
+
+def replica_families(partitions: Partitions) -> Iterator[Family]:
+    """What the replicas of this node add up to."""
+    hosted = list(partitions)
+    led = [partition for partition in hosted if partition.is_leader]
+    producers = sum(len(partition.log.producers) for partition in hosted)
+    for name, value in (
+        ("PartitionCount", len(hosted)),
+        ("LeaderCount", len(led)),
+        ("UnderReplicatedPartitions", sum(map(is_under_replicated, led))),
+        ("UnderMinIsrPartitionCount", sum(map(is_under_min_isr, led))),
+        ("AtMinIsrPartitionCount", sum(map(is_at_min_isr, led))),
+        ("OfflineReplicaCount", len(partitions.offline)),
+        ("ProducerIdCount", producers),
+    ):
+        yield single(f"kafka_server_replicamanager_{name.lower()}", GAUGE, _MANAGER + name, value)
+    waiting = [partition.data_waiters for partition in hosted if partition.data_waiters]
+    produces = sum(len(partition.replication_waiters) for partition in hosted)
+    for name, fetches in (
+        ("PurgatorySize", sum(map(len, waiting))),
+        ("NumDelayedOperations", len({waiter for waiters in waiting for waiter in waiters})),
+    ):
+        yield Family(
+            f"kafka_server_delayedoperationpurgatory_{name.lower()}",
+            GAUGE,
+            f"kafka.server:type=DelayedOperationPurgatory,name={name}",
+            [
+                ("", {"delayedOperation": "Fetch"}, fetches),
+                ("", {"delayedOperation": "Produce"}, produces),
+            ],
+        )
+
+
+def session_families(sessions: FetchSessions) -> Iterator[Family]:
+    bean = "kafka.server:type=FetchSessionCache,name="
+    for name, kind, value in (
+        ("NumIncrementalFetchSessions", GAUGE, len(sessions)),
+        ("NumIncrementalFetchPartitionsCached", GAUGE, sessions.partition_count),
+    ):
+        yield single(f"kafka_server_fetchsessioncache_{name.lower()}", kind, bean + name, value)
+    yield single(
+        "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total",
+        COUNTER,
+        f"{bean}IncrementalFetchSessionEvictionsPerSec",
+        sessions.evictions,
+    )
+
+
+def partition_families(partitions: Partitions) -> Iterator[Family]:
+    """One sample for each partition: the long part of the page."""
+    hosted = list(partitions)
+    led = [partition for partition in hosted if partition.is_leader]
+    for name, value, among in (
+        ("kafka.log:type=Log,name=Size", lambda p: p.log.size_bytes, hosted),
+        ("kafka.log:type=Log,name=LogStartOffset", lambda p: p.log.log_start_offset, hosted),
+        ("kafka.log:type=Log,name=LogEndOffset", lambda p: p.log.log_end_offset, hosted),
+        ("kafka.log:type=Log,name=NumLogSegments", lambda p: len(p.log.segments), hosted),
+        (
+            "kafka.cluster:type=Partition,name=ReplicasCount",
+            lambda p: len(p.leadership.replicas),
+            led,
+        ),
+        (
+            "kafka.cluster:type=Partition,name=InSyncReplicasCount",
+            lambda p: len(p.leadership.isr),
+            led,
+        ),
+        ("kafka.cluster:type=Partition,name=UnderReplicated", is_under_replicated, led),
+        ("kafka.cluster:type=Partition,name=UnderMinIsr", is_under_min_isr, led),
+        ("kafka.cluster:type=Partition,name=AtMinIsr", is_at_min_isr, led),
+        (
+            "kafka.cluster:type=Partition,name=LastStableOffsetLag",
+            lambda p: p.high_watermark - p.last_stable_offset,
+            led,
+        ),
+    ):
+        yield Family(flat_name(name), GAUGE, name, _per_partition(among, value))
+
+
+def _per_partition(
+    partitions: Iterable[Partition], value: Callable[[Partition], int]
+) -> Iterator[Sample]:
+    for partition in partitions:
+        labels = {"topic": partition.topic, "partition": str(partition.index)}
+        yield "", labels, int(value(partition))
+
+
+def directory_families(logs: LogManager) -> Iterator[Family]:
+    """Data directories, and how far compaction is behind."""
+    manager = "kafka.log:type=LogManager,name="
+    directories = logs.directories
+    offline = [directory for directory in directories if not directory.online]
+    yield single(
+        "kafka_log_logmanager_offlinelogdirectorycount",
+        GAUGE,
+        f"{manager}OfflineLogDirectoryCount",
+        len(offline),
+    )
+    yield single(
+        "kafka_log_logmanager_cordonedlogdirectorycount",
+        GAUGE,
+        f"{manager}CordonedLogDirectoryCount",
+        len(logs.cordoned),
+    )
+    yield Family(
+        "kafka_log_logmanager_logdirectoryoffline",
+        GAUGE,
+        f"{manager}LogDirectoryOffline",
+        [("", {"logDirectory": one.path}, int(not one.online)) for one in directories],
+    )
+    cleaner = "kafka.log:type=LogCleanerManager,name="
+    yield single(
+        "kafka_log_logcleanermanager_max_dirty_percent",
+        GAUGE,
+        f"{cleaner}max-dirty-percent",
+        int(100 * logs.cleaning.dirtiest_ratio),
+    )
+    uncleanable = [logs.logs[key] for key in logs.cleaning.uncleanable if key in logs.logs]
+    for name, value in (
+        ("uncleanable-partitions-count", lambda found: len(found)),
+        ("uncleanable-bytes", lambda found: sum(log.size_bytes for log in found)),
+    ):
+        yield Family(
+            f"kafka_log_logcleanermanager_{name.replace('-', '_')}",
+            GAUGE,
+            cleaner + name,
+            [
+                (
+                    "",
+                    {"logDirectory": one.path},
+                    value([log for log in uncleanable if logs.directory_of(log) is one]),
+                )
+                for one in logs.online
+            ],
+        )
+
+
+def flat_name(bean: str) -> str:
+    """The name that the JMX exporter's rules for Kafka make of a bean without further keys."""
+    domain, _, keys = bean.partition(":")
+    values = dict(pair.split("=", 1) for pair in keys.split(","))
+    name = f"{domain}_{values['type']}_{values['name']}"
+    return name.replace(".", "_").replace("-", "_").lower()
+
+
+def is_under_replicated(partition: Partition) -> bool:
+    return len(partition.leadership.isr) < len(partition.leadership.replicas)
+
+
+def is_under_min_isr(partition: Partition) -> bool:
+    return len(partition.leadership.isr) < _min_isr(partition)
+
+
+def is_at_min_isr(partition: Partition) -> bool:
+    return len(partition.leadership.isr) == _min_isr(partition)
+
+
+def _min_isr(partition: Partition) -> int:
+    """No partition can ask for more replicas than it has."""
+    return min(partition.log.config.min_insync_replicas, len(partition.leadership.replicas))

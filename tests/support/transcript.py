@@ -1,0 +1,64 @@
+"""The same tool commands against two nodes, and what they print, made comparable.
+
+A script has a command a line: a tool's class name and its arguments, `--bootstrap-server` left
+out. A line that begins with `!` must fail; `<<<` gives the lines of standard input, separated by
+`|`.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.support.node import Node
+from tests.support.tool_jvm import ToolJvm
+
+#: Ids that are drawn anew for every cluster and topic.
+_RANDOM_IDS = (r"TopicId: \S+", r"Cluster ?I[dD]: +\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One command and what came of it."""
+
+    command: str
+    exit_code: int
+    output: str
+    errors: str
+
+
+def play(
+    script: str, node: Node, tools: ToolJvm, *, masked: Iterable[str] = ()
+) -> list[Line]:
+    """Run every line of a script; what matches a `masked` expression is not compared."""
+    lines = []
+    for text in script.strip().splitlines():
+        line = _run(text.strip(), node, tools, (*_RANDOM_IDS, *masked))
+        should_fail = text.strip().startswith("!")
+        assert (line.exit_code != 0) == should_fail, (node.kind, line)
+        lines.append(line)
+    return lines
+
+
+def _run(text: str, node: Node, tools: ToolJvm, masked: tuple[str, ...]) -> Line:
+    command, _, stdin = text.removeprefix("! ").partition(" <<< ")
+    tool, *args = shlex.split(command)
+    at = 1 if tool == "ClusterTool" else 0  # The only one that wants its subcommand first.
+    args[at:at] = ["--bootstrap-server", node.bootstrap]
+    done = tools.run(tool, *args, stdin=stdin.replace("|", "\n") if stdin else None, check=False)
+    return Line(
+        text,
+        done.returncode,
+        comparable(done.stdout, node, masked),
+        comparable(done.stderr, node, masked),
+    )
+
+
+def comparable(text: str, node: Node, masked: Iterable[str] = ()) -> str:
+    """The text without what differs from node to node, and without Java's stack traces."""
+    text = text.replace(str(node.directory), "DIRECTORY")
+    text = re.sub(rf"\b{node.port}\b", "PORT", text)
+    text = re.sub(rf"\b{node.controller_port}\b", "CONTROLLER_PORT", text)
+    for expression in masked:
+        text = re.sub(expression, "...", text)
+    return "\n".join(line for line in text.splitlines() if not line.startswith("\tat "))
