@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.java_client import JavaClient
 from tests.support.tool_jvm import ToolJvm
 from tests.support.tools import require_java
 
@@ -32,3 +33,11 @@ def tools() -> Iterator[ToolJvm]:
     require_java()
     with ToolJvm() as jvm:
         yield jvm
+
+
+@pytest.fixture(scope="session")
+def java_client() -> Iterator[JavaClient]:
+    """The Java producer and consumer, in one JVM."""
+    require_java()
+    with JavaClient() as client:
+        yield client

@@ -1,10 +1,11 @@
-"""When a broker is ready: it answers a Metadata request and counts itself among the brokers."""
+"""Waiting: until a broker answers and counts itself among the brokers, or until anything holds."""
 
 import contextlib
 import socket
 import struct
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 # Metadata version 1, correlation id 7, null client id, no topics.
@@ -26,6 +27,15 @@ def wait_until_answering(
                 return time.monotonic() - started
         time.sleep(0.005)
     raise AssertionError(f"the server was not ready within {timeout} s\n{tail(output)}")
+
+
+def eventually(condition: Callable[[], bool], *, timeout: float = 30.0) -> None:
+    """Wait until the condition holds; a test that waits for long is a test that fails."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not so within {timeout} s")
+        time.sleep(0.01)
 
 
 def count_brokers(port: int, timeout: float = 10.0) -> int:

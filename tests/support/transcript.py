@@ -16,6 +16,9 @@ from tests.support.tool_jvm import ToolJvm
 #: Ids that are drawn anew for every cluster and topic.
 _RANDOM_IDS = (r"TopicId: \S+", r"Cluster ?I[dD]: +\S+")
 
+#: Java's stack traces, and settings that only Headrace has.
+_LEFT_OUT = ("\tat ", "  headrace.")
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -23,8 +26,8 @@ class Line:
 
     command: str
     exit_code: int
-    output: str
-    errors: str
+    output: list[str]
+    errors: list[str]
 
 
 def play(
@@ -54,11 +57,11 @@ def _run(text: str, node: Node, tools: ToolJvm, masked: tuple[str, ...]) -> Line
     )
 
 
-def comparable(text: str, node: Node, masked: Iterable[str] = ()) -> str:
-    """The text without what differs from node to node, and without Java's stack traces."""
+def comparable(text: str, node: Node, masked: Iterable[str] = ()) -> list[str]:
+    """The lines without what differs from node to node, and without Java's stack traces."""
     text = text.replace(str(node.directory), "DIRECTORY")
     text = re.sub(rf"\b{node.port}\b", "PORT", text)
     text = re.sub(rf"\b{node.controller_port}\b", "CONTROLLER_PORT", text)
     for expression in masked:
         text = re.sub(expression, "...", text)
-    return "\n".join(line for line in text.splitlines() if not line.startswith("\tat "))
+    return [line for line in text.splitlines() if not line.startswith(_LEFT_OUT)]

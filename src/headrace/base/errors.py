@@ -5,6 +5,7 @@ Two kinds of failure exist in Headrace: an expected one is an `ErrorCode` in a r
 """
 
 from enum import IntEnum
+from typing import Any
 
 
 class ErrorCode(IntEnum):
@@ -193,3 +194,13 @@ class KafkaError(Exception):
         super().__init__(message or code.name)
         self.code = code
         self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies cross to other processes as they are, whatever a subclass's constructor takes."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(cls: type[KafkaError], args: tuple[Any, ...], state: dict[str, Any]) -> KafkaError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error

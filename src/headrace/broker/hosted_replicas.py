@@ -130,7 +130,7 @@ class HostedReplicas:
                     directory_id=image.directories[image.replicas.index(self._node_id)],
                 )
             except KafkaError:
-                self._partitions.mark_offline(topic.name, index)
+                self._partitions.mark_offline(topic.name, index, topic.topic_id)
                 return
             partition = Partition(topic.name, index, topic.topic_id, log, self._node_id)
             partition.restore_high_watermark(high_watermarks.get((topic.name, index), 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.uuids import ZERO_UUID
 from headrace.replication.partition import Partition
 
 _NONE: dict[int, Partition] = {}
@@ -18,7 +19,8 @@ class Partitions:
     def __init__(self) -> None:
         self._by_name: dict[str, dict[int, Partition]] = {}
         self._by_id: dict[bytes, dict[int, Partition]] = {}
-        self._offline: set[tuple[str, int]] = set()
+        #: With the topic's id, by which newer clients ask.
+        self._offline: dict[tuple[str, int], bytes] = {}
 
     def __iter__(self) -> Iterator[Partition]:
         for partitions in self._by_name.values():
@@ -54,13 +56,23 @@ class Partitions:
             f"Partition {topic}-{index} is not on this node.",
         )
 
+    def missing_by_id(self, topic_id: bytes, index: int) -> KafkaError:
+        """Kafka's error for a partition that is not here, asked for by the topic's id."""
+        siblings = self._by_id.get(topic_id)
+        if siblings:
+            return self.missing(next(iter(siblings.values())).topic, index)
+        for (topic, _), offline_id in self._offline.items():
+            if offline_id == topic_id:
+                return self.missing(topic, index)
+        return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+
     def add(self, partition: Partition) -> None:
-        self._offline.discard((partition.topic, partition.index))
+        self._offline.pop((partition.topic, partition.index), None)
         self._by_name.setdefault(partition.topic, {})[partition.index] = partition
         self._by_id.setdefault(partition.topic_id, {})[partition.index] = partition
 
     def remove(self, topic: str, index: int) -> Partition | None:
-        self._offline.discard((topic, index))
+        self._offline.pop((topic, index), None)
         partition = self._by_name.get(topic, {}).pop(index, None)
         if partition is None:
             return None
@@ -72,10 +84,10 @@ class Partitions:
             del self._by_name[topic]
         return partition
 
-    def mark_offline(self, topic: str, index: int) -> None:
+    def mark_offline(self, topic: str, index: int, topic_id: bytes = ZERO_UUID) -> None:
         """The directory failed: clients get a storage error until the node is mended."""
-        self.remove(topic, index)
-        self._offline.add((topic, index))
+        partition = self.remove(topic, index)
+        self._offline[topic, index] = topic_id if partition is None else partition.topic_id
 
     @property
     def offline(self) -> frozenset[tuple[str, int]]:

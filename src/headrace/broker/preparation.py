@@ -35,7 +35,7 @@ class Prepared:
 
 
 def prepare(job: Preparation) -> Prepared:
-    """Do it; never raises for what a client may send."""
+    """Do it; never raises, or the producer would wait for ever."""
     try:
         validate_deep(job.batch, key_required=job.key_required)
         if job.codec is None:
@@ -43,3 +43,6 @@ def prepare(job: Preparation) -> Prepared:
         return Prepared(bytes(recompress(job.batch, Codec(job.codec), job.level)))
     except KafkaError as error:
         return Prepared(None, int(error.code), error.message)
+    except Exception as error:  # noqa: BLE001 - the edge of one batch; the broker tells its sender
+        message = f"The batch cannot be looked into: {error!r}"
+        return Prepared(None, int(ErrorCode.UNKNOWN_SERVER_ERROR), message)

@@ -42,12 +42,7 @@ class ProducedBatch:
         config = self.partition.log.config
         size = header.size
         if size > config.max_message_bytes:
-            raise KafkaError(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"The record batch size in the append to {self.partition.topic}-"
-                f"{self.partition.index} is {size} bytes which exceeds the maximum"
-                f" configured value of {config.max_message_bytes}.",
-            )
+            raise self._too_large(size)
         if header.is_transactional:
             raise KafkaError(
                 ErrorCode.INVALID_TXN_STATE, "This node does not coordinate transactions yet."
@@ -68,6 +63,14 @@ class ProducedBatch:
             self.records = self.records[:size]
         self.header = header
         return header
+
+    def _too_large(self, size: int) -> KafkaError:
+        return KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"The record batch size in the append to {self.partition.topic}-"
+            f"{self.partition.index} is {size} bytes which exceeds the maximum"
+            f" configured value of {self.partition.log.config.max_message_bytes}.",
+        )
 
     def _target_codec(self) -> Codec | None:
         """The codec to convert to, if the topic wants another one than the producer used."""
@@ -99,3 +102,6 @@ class ProducedBatch:
             converted = bytearray(outcome.batch)
             self.records = memoryview(converted)
             self.header = BatchHeader(converted, 0)
+            # Another codec may have made it larger.
+            if len(converted) > self.partition.log.config.max_message_bytes:
+                self.failure = self._too_large(len(converted))

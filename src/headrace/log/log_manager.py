@@ -4,25 +4,19 @@ A log manager belongs to one thread, as its logs do. Periodic work is in `log_ma
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.uuids import DIRECTORY_LOST, DIRECTORY_UNASSIGNED, ZERO_UUID, random_uuid
-from headrace.log.checkpoint_rounds import CheckpointRound
+from headrace.base.uuids import DIRECTORY_LOST, DIRECTORY_UNASSIGNED, ZERO_UUID
 from headrace.log.checkpoints import CheckpointError, TopicPartition
 from headrace.log.config import LogConfig
 from headrace.log.directories import DataDirectory, remove_directory
 from headrace.log.directory_loading import LoadedDirectory, LoadSettings, load_directory
-from headrace.log.directory_names import (
-    DELETE,
-    STRAY,
-    partition_directory_name,
-    suffixed_directory_name,
-)
+from headrace.log.directory_names import partition_directory_name
 from headrace.log.errors import LogDirFailure
 from headrace.log.loading import create_log
-from headrace.log.log_registry import LogRegistry
+from headrace.log.log_removal import LogRemoval
 from headrace.log.partition_log import PartitionLog
 from headrace.log.partition_metadata import write_topic_id
 from headrace.log.recovery_tasks import RecoveryRunner, run_recoveries
@@ -30,7 +24,7 @@ from headrace.log.recovery_tasks import RecoveryRunner, run_recoveries
 _NO_DIRECTORY = frozenset({DIRECTORY_UNASSIGNED, DIRECTORY_LOST})
 
 
-class LogManager(LogRegistry):
+class LogManager(LogRemoval):
     """The logs of one node."""
 
     # Start
@@ -173,47 +167,6 @@ class LogManager(LogRegistry):
             raise failure from error
         log.topic_id = topic_id
 
-    def delete(self, keys: Iterable[TopicPartition], now_ms: int) -> CheckpointRound:
-        """Take partitions out of use; their files go after `file.delete.delay.ms`.
-
-        Run the round that is returned soon: until then a crash could mistake offsets of the old
-        partitions for those of new ones with the same names.
-        """
-        touched: list[DataDirectory] = []
-        for key in keys:
-            path = self._move(key, DELETE, touched)
-            if path is not None:
-                self.deleting.append((now_ms + self.config.file_delete_delay_ms, path))
-        return self.checkpoint_round(touched)
-
-    def put_aside(self, key: TopicPartition) -> str | None:
-        """Rename a log that belongs to no topic any more; it is kept for people to look at."""
-        return self._move(key, STRAY, [])
-
-    def put_strays_aside(self, belongs: Callable[[PartitionLog], bool]) -> list[str]:
-        """Put every log aside that metadata knows nothing of; where they are now."""
-        strays = [key for key, log in self.logs.items() if not belongs(log)]
-        return [path for key in strays if (path := self.put_aside(key)) is not None]
-
-    def _move(self, key: TopicPartition, suffix: str, touched: list[DataDirectory]) -> str | None:
-        log = self.logs.get(key)
-        if log is None:
-            return None
-        directory = self.directory_of(log)
-        name = suffixed_directory_name(log.topic, log.partition, random_uuid(), suffix)
-        path = os.path.join(directory.path, name)
-        self._drop(key)
-        self.cleaning.forget(key)
-        log.close(clean=False)
-        try:
-            log.rename_directory(path)
-        except LogDirFailure as failure:
-            self.handle_failure(failure)
-            return None
-        if directory not in touched:
-            touched.append(directory)
-        return path
-
     def set_config(self, topic: str, config: LogConfig) -> None:
         """Give all partitions of a topic other settings."""
         for key, log in self.logs.items():
@@ -231,13 +184,13 @@ class LogManager(LogRegistry):
         touched: list[DataDirectory] = []
         for key, offset in offsets.items():
             log = self.logs[key]
-            was_flushed = offset < log.recovery_point
+            recovery_point = log.recovery_point
             if offset < log.active.base_offset:
                 self.cleaning.abort(key)
             log.truncate_to(offset, now_ms)
             self.cleaning.truncated(key, log.active.base_offset)
             directory = self.directory_of(log)
-            if was_flushed and directory not in touched:
+            if log.recovery_point < recovery_point and directory not in touched:
                 touched.append(directory)
         written = self.checkpoint_round(touched)
         written.run()

@@ -24,6 +24,10 @@ class OffsetIndex(IndexFile):
         """Note that the batch ending with `last_offset` begins at `position`."""
         self._append_entry(last_offset - self.base_offset, position)
 
+    def lookup(self, offset: int) -> int:
+        """A position at or before the batch that holds `offset`, as the index has it."""
+        return self.floor(offset - self.base_offset, 0)[1][1]
+
     def last_position(self) -> int:
         """Where the last indexed batch begins."""
         count = len(self)

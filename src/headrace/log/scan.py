@@ -45,11 +45,11 @@ def find_position(fd: int, offset: int, start: int, end: int) -> int:
             if (base_offset + delta if magic >= MAGIC_V2 else base_offset) >= offset:
                 return position + at
             if length < SMALLEST_BATCH - LOG_OVERHEAD:
-                raise _no_batch_at(position + at)
+                raise no_batch_at(position + at)
             at += length + LOG_OVERHEAD
         position += at
     if position != end:
-        raise _no_batch_at(position)
+        raise no_batch_at(position)
     return -1
 
 
@@ -95,7 +95,8 @@ def header_at(buffer: Buffer, position: int) -> BatchHeader | None:
     return header if header.size >= smallest_size(magic) else None
 
 
-def _no_batch_at(position: int) -> KafkaError:
+def no_batch_at(position: int) -> KafkaError:
+    """What a reader is told who meets a damaged header."""
     return KafkaError(
         ErrorCode.CORRUPT_MESSAGE, f"No record batch at byte {position} of the segment."
     )

@@ -40,9 +40,14 @@ class Codec(IntEnum):
 # The bounds of the topic settings compression.gzip.level, compression.lz4.level and so on.
 LEVELS: Final = {Codec.GZIP: (1, 9), Codec.LZ4: (1, 17), Codec.ZSTD: (-131072, 22)}
 
+# The default of compression.gzip.level, which means what zlib thinks best.
+_GZIP_DEFAULT_LEVEL = -1
+
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
     """Compress `data`; without a level, at the codec's default in Kafka."""
+    if codec == Codec.GZIP and level == _GZIP_DEFAULT_LEVEL:
+        level = None
     if level is not None:
         _check_level(codec, level)
     if codec == Codec.NONE:

@@ -146,6 +146,12 @@ class Partition:
         for wake in ready:
             wake()
 
+    def forget_waiter(self, wake: Callable[[], None]) -> None:
+        """Nobody waits for this any more."""
+        self.replication_waiters = [
+            waiter for waiter in self.replication_waiters if waiter[1] is not wake
+        ]
+
     def readable_end(self, isolation_level: int) -> int:
         """Where a consumer must stop reading."""
         if isolation_level == READ_COMMITTED:

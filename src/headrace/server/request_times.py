@@ -62,6 +62,8 @@ def time_counts(metrics: BrokerMetrics) -> TimeCounts:
 def quantile_ms(slots: Sequence[int], quantile: float) -> float:
     """The time that this share of the requests stayed below, interpolated within its slot."""
     wanted = sum(slots) * quantile
+    if not wanted:
+        return 0.0
     seen = 0
     lower = 0.0
     for slot, count in enumerate(slots):

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from struct import pack
 
 import pytest
 
@@ -328,6 +329,24 @@ def test_a_reader_is_told_of_a_hole_in_the_middle(tmp_path: Path) -> None:
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
     assert spans(log.read(20, 1, end_offset=30)) == [(20, 20)]
     assert log.failure is None
+
+
+def test_an_index_entry_that_lies_is_passed_over(tmp_path: Path) -> None:
+    log = new_log(tmp_path, index_interval_bytes=100)
+    for _ in range(30):
+        append(log, batch(1))
+    log.close()
+    path = Path(log.directory) / f"{0:020d}.index"
+    entries = path.read_bytes()
+    for slot in range(len(entries) // 8):
+        for position in (3, 1 << 30, -5):
+            lying = pack(">i", position)
+            path.write_bytes(entries[: slot * 8 + 4] + lying + entries[slot * 8 + 8 :])
+            again = reload(log, clean=True)
+            for offset in range(30):
+                found = spans(again.read(offset, 200, end_offset=30))
+                assert found[0] == (offset, offset)
+            kill(again)
 
 
 def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from headrace.client.blocking import KafkaClient
-from headrace.client.config import ClientConfig
-from headrace.client.producing import ProducerConfig, RecordSender
-from headrace.records.record import Record
 from headrace.server.config import NodeConfig
 from headrace.server.development import ensure_formatted
 from headrace.server.node import Node
+from tests.support.talk import client_of
 
 T = TypeVar("T")
 _NOTHING: Mapping[str, str] = {}
 
 
-def development_config(directory: Path, settings: Mapping[str, str] = _NOTHING) -> NodeConfig:
+def formatted(directory: Path, settings: Mapping[str, str] = _NOTHING) -> NodeConfig:
+    """The config of a node on free ports; its directories are formatted if they are new."""
     config = NodeConfig.for_development(str(directory), 0, settings)
     ensure_formatted(config)
     return config
@@ -48,27 +47,23 @@ def run(config: NodeConfig, story: Callable[[Node], Awaitable[T]]) -> T:
     return asyncio.run(play())
 
 
+def use(config: NodeConfig, work: Callable[[KafkaClient], T]) -> T:
+    """Start a node, do some work with a client, stop the node."""
+
+    async def story(node: Node) -> T:
+        return await with_client(node, work)
+
+    return run(config, story)
+
+
 async def with_client(node: Node, work: Callable[[KafkaClient], T]) -> T:
     """Blocking work with a client of the node, while the loop goes on."""
 
     def connected() -> T:
-        config = ClientConfig.from_settings({"bootstrap.servers": node.bootstrap})
-        with KafkaClient(config) as client:
+        with client_of(node.bootstrap) as client:
             return work(client)
 
     return await asyncio.to_thread(connected)
-
-
-def produce(client: KafkaClient, topic: str, values: list[bytes]) -> None:
-    """Send records to partition 0 and wait for their acknowledgement."""
-    failures: list[Exception] = []
-    sender = RecordSender(
-        client, topic, ProducerConfig(), lambda _, error: failures.append(error)
-    )
-    for value in values:
-        sender.send(Record(0, 0, None, value, ()), partition=0)
-    sender.flush()
-    assert failures == []
 
 
 async def page(node: Node, path: str) -> tuple[int, str]:
@@ -79,9 +74,9 @@ async def page(node: Node, path: str) -> tuple[int, str]:
     def read() -> tuple[int, str]:
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
-                return answer.status, answer.read().decode()
+                return int(answer.status), str(answer.read(), "utf-8")
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, error.read().decode()
+                return error.code, str(error.read(), "utf-8")
 
     return await asyncio.to_thread(read)

@@ -6,6 +6,7 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.partitions import Partitions
+from headrace.metadata.controller.topic_names import check_topic_name
 from headrace.protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -40,6 +41,7 @@ class DescribeProducersHandler:
     def _describe(self, context: RequestContext, topic: str, index: int) -> PartitionResponse:
         result = PartitionResponse(partition_index=index)
         try:
+            check_topic_name(topic)
             if not context.allows(Operation.READ, ResourceType.TOPIC, topic):
                 raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             partition = self._partitions.require(topic, index)

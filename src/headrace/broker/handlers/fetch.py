@@ -61,13 +61,10 @@ class FetchHandler:
         topic = position.topic
         if isinstance(topic, str):
             return self._partitions.require(topic, position.index)
-        siblings = self._partitions.identified(topic)
-        partition = siblings.get(position.index)
-        if partition is not None:
-            return partition
-        if not siblings:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition = self._partitions.identified(topic).get(position.index)
+        if partition is None:
+            raise self._partitions.missing_by_id(topic, position.index)
+        return partition
 
     def wake(self, finish: Callable[[], None]) -> None:
         self._scheduler.call_soon(finish)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
@@ -23,7 +25,15 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 
 #: The version since which a special timestamp may be asked for.
-_SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_SINCE = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_NEVER = 1 << 15
 
 
 class ListOffsetsHandler:
@@ -37,14 +47,13 @@ class ListOffsetsHandler:
         for topic in request.topics:
             answer = ListOffsetsTopicResponse(name=topic.name)
             response.topics.append(answer)
-            seen: set[int] = set()
-            for asked in topic.partitions:
+            counts = Counter(asked.partition_index for asked in topic.partitions)
+            for asked in {asked.partition_index: asked for asked in topic.partitions}.values():
                 result = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
                 answer.partitions.append(result)
                 try:
-                    if asked.partition_index in seen:
+                    if counts[asked.partition_index] > 1:
                         raise KafkaError(ErrorCode.INVALID_REQUEST)
-                    seen.add(asked.partition_index)
                     self._answer(context, request, topic.name, asked, result)
                 except KafkaError as error:
                     result.error_code = int(error.code)
@@ -60,10 +69,10 @@ class ListOffsetsHandler:
     ) -> None:
         if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic):
             raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        if asked.timestamp < 0 and context.api_version < _SINCE.get(asked.timestamp, _NEVER):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = self._partitions.require(topic, asked.partition_index)
         partition.require_leader(asked.current_leader_epoch)
-        if context.api_version < _SINCE.get(asked.timestamp, 0):
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         end = partition.readable_end(request.isolation_level)
         _find(partition, asked.timestamp, end, result)
 
@@ -82,7 +91,7 @@ def _find(
         result.leader_epoch = partition.leadership.leader_epoch if epoch is None else epoch
     elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         result.offset = -1
-    elif timestamp == MAX_TIMESTAMP or timestamp >= 0:
+    else:
         found = (
             log.max_timestamp_offset()
             if timestamp == MAX_TIMESTAMP
@@ -92,5 +101,3 @@ def _find(
             result.timestamp = found.timestamp
             result.offset = found.offset
             result.leader_epoch = found.leader_epoch
-    else:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{timestamp} is no special timestamp.")

@@ -21,6 +21,8 @@ from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.broker.produced_batch import ProducedBatch
 from headrace.log.append import AppendOrigin
+from headrace.log.flushing import Flush
+from headrace.metadata.controller.topic_names import INTERNAL_TOPICS
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.produce import (
     LeaderIdAndEpoch,
@@ -36,6 +38,8 @@ from headrace.replication.partition import Partition
 ACKS_ALL = -1
 ACKS_NONE = 0
 _ZSTD_SINCE = 7
+#: What Kafka's own tools call themselves where they write to internal topics.
+_ADMIN_CLIENT_ID = "__admin_client"
 _TOPIC_IDS_SINCE = 13
 
 
@@ -75,6 +79,7 @@ class ProduceHandler:
             answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
             response.responses.append(answer)
             name, partitions = self._find(context, topic)
+            # Whether a topic exists is not told to those who may not write to it.
             may_write = not name or context.allows(Operation.WRITE, ResourceType.TOPIC, name)
             for data in topic.partition_data:
                 result = PartitionProduceResponse(index=data.index)
@@ -84,7 +89,12 @@ class ProduceHandler:
                         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                     partition = partitions.get(data.index)
                     if partition is None:
-                        raise self._missing(context, name, data.index)
+                        raise self._missing(context, topic, data.index)
+                    if name in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID:
+                        raise KafkaError(
+                            ErrorCode.INVALID_TOPIC_EXCEPTION,
+                            f"Only coordinators write to {name}.",
+                        )
                     partition.require_leader(-1)
                     if request.acks == ACKS_ALL:
                         partition.require_enough_replicas(partition.log.config.min_insync_replicas)
@@ -111,13 +121,10 @@ class ProduceHandler:
             partitions = self._partitions.named(name)
         return name, partitions
 
-    def _missing(self, context: RequestContext, name: str, index: int) -> KafkaError:
-        if context.api_version >= _TOPIC_IDS_SINCE and not name:
-            return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        # Whether a topic exists is not told to those who may not write to it.
-        if not context.allows(Operation.WRITE, ResourceType.TOPIC, name):
-            return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        return self._partitions.missing(name, index)
+    def _missing(self, context: RequestContext, topic: TopicProduceData, index: int) -> KafkaError:
+        if context.api_version >= _TOPIC_IDS_SINCE:
+            return self._partitions.missing_by_id(topic.topic_id, index)
+        return self._partitions.missing(topic.name, index)
 
     def _prepare(
         self,
@@ -164,7 +171,7 @@ class ProduceHandler:
         batches: list[ProducedBatch],
         now_ms: int,
     ) -> Reply | Parked:
-        unflushed: list[Partition] = []
+        unflushed: list[ProducedBatch] = []
         waiting: list[ProducedBatch] = []
         for batch in batches:
             partition, result = batch.partition, batch.result
@@ -184,7 +191,7 @@ class ProduceHandler:
                 topic.bytes_in += len(batch.records)
                 topic.messages_in += batch.header.record_count
                 if done.flush_needed:
-                    unflushed.append(partition)
+                    unflushed.append(batch)
             if request.acks == ACKS_ALL and partition.high_watermark <= done.last_offset:
                 batch.last_offset = done.last_offset
                 waiting.append(batch)
@@ -195,24 +202,27 @@ class ProduceHandler:
         return self._answer(request, response)
 
     def _flush(
-        self, request: ProduceRequest, response: ProduceResponse, unflushed: list[Partition]
+        self, request: ProduceRequest, response: ProduceResponse, unflushed: list[ProducedBatch]
     ) -> Parked:
         """`flush.messages` is reached: no answer before the disk has the records."""
         parked = Parked()
-        flushes = [partition.log.begin_flush() for partition in unflushed]
+        flushes: list[tuple[ProducedBatch, Flush]] = []
+        for batch in unflushed:
+            try:
+                flushes.append((batch, batch.partition.log.begin_flush()))
+            except KafkaError as error:
+                self._refuse(batch.result, error, batch.partition.topic)
 
         def flush() -> None:
-            for one in flushes:
+            for _, one in flushes:
                 one.run()
 
         def flushed(_: object) -> None:
-            try:
-                for one in flushes:
+            for batch, one in flushes:
+                try:
                     one.finish()
-            except KafkaError as error:
-                for topic in response.responses:
-                    for result in topic.partition_responses:
-                        self._refuse(result, error, topic.name)
+                except KafkaError as error:
+                    self._refuse(batch.result, error, batch.partition.topic)
             parked.complete(self._answer(request, response))
 
         self._scheduler.run_in_thread(flush, flushed)
@@ -232,17 +242,17 @@ class ProduceHandler:
                 parked.complete(self._answer(request, response))
 
         def timed_out() -> None:
-            for batch in open_batches.values():
+            for number, batch in open_batches.items():
+                batch.partition.forget_waiter(wakers[number])
                 self._refuse(
                     batch.result, KafkaError(ErrorCode.REQUEST_TIMED_OUT), batch.partition.topic
                 )
             parked.complete(self._answer(request, response))
 
         timer = self._scheduler.call_later(request.timeout_ms, timed_out)
-        for number, batch in enumerate(waiting):
-            batch.partition.replication_waiters.append(
-                (batch.last_offset + 1, lambda number=number: replicated(number))  # type: ignore[misc]
-            )
+        wakers = [partial(replicated, number) for number in range(len(waiting))]
+        for batch, wake in zip(waiting, wakers, strict=True):
+            batch.partition.replication_waiters.append((batch.last_offset + 1, wake))
         return parked
 
     def _refuse(self, result: PartitionProduceResponse, error: KafkaError, topic: str) -> None:

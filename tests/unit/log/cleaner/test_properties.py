@@ -1,5 +1,6 @@
 """What holds for every log, however it came about: random histories, compacted again and again."""
 
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from tests.unit.log.cleaner.samples import (
     table_sieve,
 )
 from tests.unit.log.samples import NOW, everything, reload
+
+#: Thousands of fsyncs, none of which a real disk has to do.
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 
 KEYS = st.sampled_from([b"", b"a", b"b", b"c", b"d" * 40, b"e" * 16])
 VALUES = st.one_of(st.none(), st.binary(max_size=40))
@@ -123,7 +127,7 @@ def check_round(
 def test_a_reader_of_the_whole_log_ends_with_the_same_state(
     history: list[Batch | None], map_entries: int, segment_bytes: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
         check_round(Path(directory), history, map_entries, dict_sieve, segment_bytes)
 
 
@@ -132,7 +136,7 @@ def test_a_reader_of_the_whole_log_ends_with_the_same_state(
 def test_the_compiled_sieve_leaves_the_same_bytes(
     history: list[Batch | None], segment_bytes: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
         Path(directory, "plain").mkdir()
         Path(directory, "compiled").mkdir()
         plain = build(Path(directory, "plain"), history, segment_bytes=segment_bytes)
@@ -147,7 +151,7 @@ def test_the_compiled_sieve_leaves_the_same_bytes(
 def test_tombstones_and_what_they_delete_are_gone_in_the_end(
     history: list[Batch | None], retention_ms: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as directory:
         log = build(Path(directory), history, delete_retention_ms=retention_ms)
         state = replayed(log)
         for now_ms in (NOW, NOW + retention_ms):

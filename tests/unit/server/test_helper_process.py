@@ -1,0 +1,158 @@
+"""Work in another process: its results, its failures, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from headrace.base.errors import ErrorCode
+from headrace.broker.preparation import Preparation
+from headrace.log.errors import LogDirFailure
+from headrace.records.builder import build_batch
+from headrace.records.codecs import Codec
+from headrace.records.reader import read_batch
+from headrace.records.record import Record
+from headrace.server import helper_process
+from headrace.server.helper_frames import LENGTH, pack, unpack
+from headrace.server.helper_process import HelperDiedError, HelperProcess
+
+
+def run(story: Callable[[HelperProcess], Awaitable[None]]) -> None:
+    async def play() -> None:
+        helper = HelperProcess("test")
+        try:
+            await story(helper)
+        finally:
+            await helper.close()
+
+    asyncio.run(play())
+
+
+def pid_of(helper: HelperProcess) -> int:
+    process = helper._process
+    assert process is not None
+    return process.pid
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - another process sets no event
+        await asyncio.sleep(0.001)
+
+
+def test_no_process_runs_before_the_first_job_and_after_the_end() -> None:
+    async def story(helper: HelperProcess) -> None:
+        assert helper._process is None
+        assert await helper.run("recover", []) == []
+        pid = pid_of(helper)
+        await helper.close()
+        assert not is_alive(pid)
+
+    run(story)
+
+
+def test_jobs_get_their_own_results_in_whatever_order_they_are_asked_for() -> None:
+    batches = [
+        build_batch([Record(0, 1, None, b"%d" % number * 50_000)], codec=Codec.NONE)
+        for number in range(8)
+    ]
+
+    async def story(helper: HelperProcess) -> None:
+        results = await asyncio.gather(
+            *(helper.run("prepare", recompression(batch)) for batch in batches)
+        )
+        for batch, prepared in zip(batches, results, strict=True):
+            (record,) = read_batch(prepared.batch)
+            assert record.value == read_batch(batch)[0].value
+
+    run(story)
+
+
+def test_an_error_in_a_job_is_raised_here_and_the_process_goes_on() -> None:
+    async def story(helper: HelperProcess) -> None:
+        with pytest.raises(KeyError):
+            await helper.run("no such job", None)
+        pid = pid_of(helper)
+        assert await helper.run("recover", []) == []
+        assert pid_of(helper) == pid
+
+    run(story)
+
+
+def test_the_error_code_of_a_job_survives_the_way_back() -> None:
+    error = LogDirFailure("/data/orders-0", "reading", OSError(5, "Input/output error"))
+    copied = unpack(pack(error)[LENGTH.size :])
+    assert (copied.code, copied.message) == (ErrorCode.KAFKA_STORAGE_ERROR, error.message)
+    assert (copied.errno, copied.data_directory) == (5, "/data")
+
+
+def test_a_process_that_dies_over_its_job_is_told_and_replaced() -> None:
+    async def story(helper: HelperProcess) -> None:
+        await helper.run("recover", [])
+        pid = pid_of(helper)
+        os.kill(pid, signal.SIGSTOP)
+        job = asyncio.create_task(helper.run("recover", []))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(HelperDiedError, match="the test process ended unexpectedly"):
+            await job
+        assert await helper.run("recover", []) == []
+        assert pid_of(helper) != pid
+
+    run(story)
+
+
+def test_a_process_that_died_between_jobs_is_replaced() -> None:
+    async def story(helper: HelperProcess) -> None:
+        await helper.run("recover", [])
+        process = helper._process
+        assert process is not None
+        process.kill()
+        await process.wait()
+        assert await helper.run("recover", []) == []
+
+    run(story)
+
+
+def test_a_job_that_is_cancelled_does_not_leave_its_answer_to_the_next() -> None:
+    batch = build_batch([Record(0, 1, None, b"x" * 1_000_000)])
+
+    async def story(helper: HelperProcess) -> None:
+        await helper.run("recover", [])
+        job = asyncio.create_task(helper.run("prepare", recompression(batch)))
+        await asyncio.sleep(0)
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        assert await helper.run("recover", []) == []
+
+    run(story)
+
+
+def test_an_idle_process_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helper_process, "_IDLE_S", 0.001)
+
+    async def story(helper: HelperProcess) -> None:
+        await helper.run("recover", [])
+        process = helper._process
+        assert process is not None
+        await process.wait()
+        await until(lambda: helper._process is None)
+        assert await helper.run("recover", []) == []
+
+    run(story)
+
+
+def recompression(batch: bytearray) -> Preparation:
+    return Preparation(batch=bytes(batch), codec=Codec.LZ4, level=None, key_required=False)

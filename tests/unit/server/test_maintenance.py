@@ -1,0 +1,219 @@
+"""The work a node does beside serving: each kind on a real node, asked for at the right moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.client.blocking import KafkaClient
+from headrace.client.producing import ProducerConfig, RecordSender
+from headrace.log.checkpoints import (
+    CLEANER_CHECKPOINT,
+    HIGH_WATERMARK_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    OffsetCheckpoint,
+)
+from headrace.server import maintenance as maintenance_module
+from headrace.server.helper_process import HelperDiedError
+from headrace.server.node import Node
+from headrace.testing.topics import create_topic, delete_topics
+from tests.support.talk import consume, produce
+from tests.unit.server.nodes import formatted, run, with_client
+
+#: So that a test alone decides when something happens.
+_NEVER = {
+    "log.retention.check.interval.ms": "86400000",
+    "log.cleaner.backoff.ms": "86400000",
+    "replica.high.watermark.checkpoint.interval.ms": "86400000",
+    "log.flush.offset.checkpoint.interval.ms": "86400000",
+    "log.flush.start.offset.checkpoint.interval.ms": "86400000",
+}
+
+
+def on_node(tmp_path: Path, story: Callable[[Node], Awaitable[None]], **settings: str) -> None:
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    run(formatted(tmp_path / "data", {**_NEVER, **given}), story)
+
+
+def checkpoint(tmp_path: Path, name: str) -> dict[tuple[str, int], int]:
+    return OffsetCheckpoint(str(tmp_path / "data"), name).read()
+
+
+def test_segments_past_their_time_go_and_the_log_starts_later(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "old", 1, {"retention.ms": "1000", "file.delete.delay.ms": "0"})
+            produce(client, "old", [b"x"] * 10, timestamp=1)
+
+        await with_client(node, work)
+        log = node.partitions.require("old", 0).log
+        await node.maintenance.retain()
+        assert log.log_start_offset == 10
+        assert names(log.directory, "*.log") == [f"{10:020}.log"]
+        await node.maintenance.delete()
+        assert names(log.directory, "*.deleted") == []
+        assert await with_client(node, lambda client: consume(client, "old", start=10)) == []
+
+    on_node(tmp_path, story)
+
+
+def test_an_active_reader_keeps_its_place_when_retention_finds_nothing(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "kept", 1, {"retention.ms": "-1"})
+            produce(client, "kept", [b"x"] * 10, timestamp=1)
+
+        await with_client(node, work)
+        await node.maintenance.retain()
+        assert len(await with_client(node, lambda client: consume(client, "kept"))) == 10
+
+    on_node(tmp_path, story)
+
+
+def test_a_flush_moves_the_recovery_point_and_the_checkpoint_follows(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "flushed", 1, {"flush.ms": "0"})
+            create_topic(client, "unflushed", 1, {})
+            produce(client, "flushed", [b"x"] * 5)
+            produce(client, "unflushed", [b"x"] * 5)
+
+        await with_client(node, work)
+        await node.maintenance.flush()
+        assert node.partitions.require("flushed", 0).log.recovery_point == 5
+        assert node.partitions.require("unflushed", 0).log.recovery_point == 0
+        await node.maintenance.write_checkpoints()
+        written = checkpoint(tmp_path, RECOVERY_POINT_CHECKPOINT)
+        assert written == {("flushed", 0): 5, ("unflushed", 0): 0}
+
+    on_node(tmp_path, story)
+    # A clean stop flushes everything.
+    assert set(checkpoint(tmp_path, RECOVERY_POINT_CHECKPOINT).values()) == {5}
+
+
+def test_high_watermarks_are_written_only_when_one_moved(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "orders", 1, {})
+            produce(client, "orders", [b"x"] * 3)
+
+        await with_client(node, work)
+        await node.maintenance.write_high_watermarks()
+        assert checkpoint(tmp_path, HIGH_WATERMARK_CHECKPOINT) == {("orders", 0): 3}
+        path = tmp_path / "data" / HIGH_WATERMARK_CHECKPOINT
+        before = path.stat().st_ino
+        await node.maintenance.write_high_watermarks()
+        assert path.stat().st_ino == before
+        await with_client(node, lambda client: produce(client, "orders", [b"y"]))
+        await node.maintenance.write_high_watermarks()
+        assert checkpoint(tmp_path, HIGH_WATERMARK_CHECKPOINT) == {("orders", 0): 4}
+
+    on_node(tmp_path, story)
+
+
+def test_the_directory_of_a_deleted_topic_goes_after_its_delay(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "gone", 1, {})
+            delete_topics(client, ["gone"])
+
+        await with_client(node, work)
+        assert len(list((tmp_path / "data").glob("gone-0.*-delete"))) == 1
+        await node.maintenance.delete()
+        assert not list((tmp_path / "data").glob("gone*"))
+
+    on_node(tmp_path, story, log_segment_delete_delay_ms="0")
+
+
+def test_compaction_keeps_the_last_value_of_each_key(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        await with_client(node, make_dirty)
+        await node.maintenance.compact()
+        records = await with_client(node, lambda client: consume(client, "compacted"))
+        assert {record.key: record.value for record in records} == {
+            b"a": b"last",
+            b"b": b"last",
+            b"c": b"end",
+        }
+        assert len(records) < 20
+        await node.maintenance.write_checkpoints()
+        assert checkpoint(tmp_path, CLEANER_CHECKPOINT)["compacted", 0] > 0
+
+    on_node(tmp_path, story)
+
+
+def test_a_cleaner_that_dies_leaves_the_log_as_it_was(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(node: Node) -> None:
+        await with_client(node, make_dirty)
+        before = await with_client(node, lambda client: consume(client, "compacted"))
+
+        async def die(job: str, argument: object) -> object:
+            raise HelperDiedError("the cleaner process ended unexpectedly")
+
+        node.cleaner.run = die  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        assert await with_client(node, lambda client: consume(client, "compacted")) == before
+
+    on_node(tmp_path, story)
+    assert "the cleaner process ended unexpectedly" in caplog.text
+
+
+def test_work_that_fails_once_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rounds = 0
+
+    async def flush(self: object) -> None:
+        nonlocal rounds
+        rounds += 1
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(maintenance_module, "_LOOK_MS", 1)
+    monkeypatch.setattr(maintenance_module.Maintenance, "flush", flush)
+
+    async def story(node: Node) -> None:
+        while rounds < 3:  # noqa: ASYNC110 - counts what a task does
+            await asyncio.sleep(0.001)
+        assert await with_client(node, lambda client: len(client.cluster().nodes)) == 1
+
+    on_node(tmp_path, story)
+    assert "maintenance failed" in caplog.text
+
+
+def names(directory: str, pattern: str) -> list[str]:
+    return sorted(path.name for path in Path(directory).glob(pattern))
+
+
+def make_dirty(client: KafkaClient) -> None:
+    """A compacted topic whose first segments hold many values of two keys."""
+    configs = {
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": "0",
+        "segment.ms": "1",
+        "segment.bytes": "1048576",
+    }
+    create_topic(client, "compacted", 1, configs)
+    failures: list[object] = []
+    sender = RecordSender(client, "compacted", ProducerConfig(), lambda *e: failures.append(e))
+    sender.start()
+    timestamp = 1_000
+
+    def put(key: bytes, value: bytes) -> None:
+        nonlocal timestamp
+        timestamp += 1_000
+        sender.send(key, value, timestamp=timestamp)
+        sender.flush()
+
+    for number in range(8):
+        put(b"a", b"%d" % number)
+        put(b"b", b"%d" % number)
+    put(b"a", b"last")
+    put(b"b", b"last")
+    put(b"c", b"end")
+    assert not failures
+    assert len(consume(client, "compacted")) == 19
