@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from headrace.base.errors import KafkaError
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -26,10 +29,15 @@ class CancelTimer(NamedTuple):
 class Outcome(Generic[K, R]):
     """Records first, then everything else: a reply never leaves before its records are safe."""
 
-    #: (key, value or None for a tombstone), appended as one batch: all of them or none.
+    #: (key, value or None for a tombstone), appended as one batch unless `is_atomic` is off.
     records: list[tuple[K, K | None]] = field(default_factory=list)
     #: (token of the waiting request, its response).
     replies: list[tuple[int, R]] = field(default_factory=list)
     #: (producer id, epoch) if the records belong to that producer's open transaction.
     producer: tuple[int, int] | None = None
     timers: list[SetTimer | CancelTimer] = field(default_factory=list)
+    #: Whether the records count together or not at all; many tombstones may go in several batches.
+    is_atomic: bool = True
+    #: What to do instead, at a time, if the records cannot be written; without it, everybody in
+    #: `replies` gets the error.
+    if_failed: Callable[[KafkaError, int], Outcome[Any, Any]] | None = None

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import ClassVar
 
+from headrace.base.outcome import SetTimer
 from headrace.protocol.coordinator_record import CoordinatorRecord
 from headrace.protocol.messages.list_groups import ListedGroup
 
@@ -72,6 +73,10 @@ class Group(ABC):
 
         A check that raises refuses the whole commit, as in Kafka (KIP-1251).
         """
+
+    def keep_alive(self, member_id: str, now_ms: int) -> SetTimer | None:
+        """An accepted commit shows that its sender lives, where the protocol has it so."""
+        return None
 
     @abstractmethod
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:

@@ -72,7 +72,9 @@ class OffsetStore:
         """The topics and partitions of a group that open transactions touch."""
         return list(self._open.get(group_id, ()))
 
-    def apply(self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int) -> None:
+    def apply(
+        self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int
+    ) -> None:
         """A record: an offset, its deletion, or a part of a transaction."""
         place = (key.group, key.topic, key.partition)
         if value is None:

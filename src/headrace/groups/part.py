@@ -14,7 +14,6 @@ from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.timer_names import TimerName
 from headrace.groups.topics import TopicView
 from headrace.protocol.coordinator_record import CoordinatorRecord
-from headrace.protocol.schema import Request
 
 Handle = Callable[[Call[Any]], GroupOutcome]
 #: Key, value (None for a tombstone), producer id (-1 outside of transactions).
@@ -25,11 +24,11 @@ Expire = Callable[[TimerName, int], GroupOutcome]
 class Part:
     """A base that handles nothing."""
 
-    def requests(self) -> Mapping[type[Request], Handle]:
-        """Requests that are this part's whatever the group is."""
+    def requests(self) -> Mapping[type[Any], Handle]:
+        """Requests, and parts of them, that go here whatever the group is."""
         return {}
 
-    def member_requests(self) -> Mapping[type[Request], Handle]:
+    def member_requests(self) -> Mapping[type[Any], Handle]:
         """Requests of members of this part's type of group.
 
         JoinGroup, SyncGroup, Heartbeat and LeaveGroup go to the part of the type that the group

@@ -138,6 +138,10 @@ class LogMaintenance:
             cause = OSError(code, error.reason)
             self._manager.handle_failure(LogDirFailure(job.directory, "compacting", cause))
 
+    def clean_job_lost(self, job: CleanJob) -> None:
+        """Whoever ran a job is gone: that says nothing of the data, so the log gets another."""
+        self._manager.cleaning.give_up(job, "the cleaner ended unexpectedly", for_good=False)
+
     # The end
 
     def close(self, broker_epoch: int, high_watermark: HighWatermark) -> None:

@@ -11,9 +11,17 @@ from headrace.server.helper_frames import read_frame, write_frame
 
 
 def _clean(job: Any) -> Any:
-    from headrace.log.cleaner.run import run
+    import time
 
-    return run(job)
+    from headrace.log.cleaner.run import run
+    from headrace.log.cleaner.throttle import RateThrottle
+
+    throttle = RateThrottle(
+        job.bytes_per_second_max,
+        lambda: time.monotonic() * 1000.0,
+        lambda pause_ms: time.sleep(pause_ms / 1000.0),
+    )
+    return run(job, throttle)
 
 
 def _prepare(job: Any) -> Any:

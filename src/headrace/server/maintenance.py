@@ -44,7 +44,6 @@ class MaintenanceConfig:
     cleaner_threads: int
     cleaner_backoff_ms: int
     cleaner_io_buffer_bytes: int
-    cleaner_bytes_per_second_max: float
 
 
 class Maintenance:
@@ -66,6 +65,8 @@ class Maintenance:
         self._clock = clock
         self._config = config
         self._cleaner = cleaner
+        #: Called with a sentence when the node has no disk left to work on.
+        self.on_no_directory_left: Callable[[str], None] = logger.critical
         self._tasks: list[asyncio.Task[None]] = []
         self._written_high_watermarks: dict[tuple[str, int], int] = {}
 
@@ -80,6 +81,8 @@ class Maintenance:
         # Kafka flushes a rolled segment at once; a look each second is near enough.
         self._every(min(config.flush_check_interval_ms, _LOOK_MS), self.flush)
         self._every(_LOOK_MS, self.delete)
+        self._every(_LOOK_MS, self.take_failed_directories_offline)
+        self._logs.on_lost.append(self.lose)
         self._every(
             min(
                 config.recovery_point_checkpoint_interval_ms,
@@ -115,6 +118,14 @@ class Maintenance:
     async def expire_producers(self) -> None:
         while self._rounds.expire_producers(self._clock.wall_ms()):
             await _turn()
+
+    async def take_failed_directories_offline(self) -> None:
+        """A log met a bad disk: its clients had their error, its directory goes offline now."""
+        failures = [log.failure for log in self._logs.logs.values() if log.failure is not None]
+        for failure in failures:
+            self._logs.handle_failure(failure)
+        if failures and not self._logs.online:
+            self.on_no_directory_left("None of the data directories can be used any more.")
 
     async def flush(self) -> None:
         """Make logs durable whose `flush.ms` is over or that rolled a segment."""
@@ -183,11 +194,14 @@ class Maintenance:
                 return
             try:
                 result = await self._cleaner.run("clean", job)
-            except (CleaningError, HelperDiedError) as error:
-                failure = error if isinstance(error, CleaningError) else CleaningError(str(error))
+            except CleaningError as error:
                 logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
-                self._rounds.clean_job_failed(job, failure)
+                self._rounds.clean_job_failed(job, error)
                 continue
+            except HelperDiedError as error:
+                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
+                self._rounds.clean_job_lost(job)
+                return
             self._rounds.finish_clean_job(job, result, self._clock.wall_ms())
 
     async def stop(self, broker_epoch: int) -> None:

@@ -136,6 +136,7 @@ class Node:
             part_configs.maintenance_config(config.values),
             self.cleaner,
         )
+        self.maintenance.on_no_directory_left = self._give_up
         self.replicas = HostedReplicas(
             config.node_id,
             self.partitions,
@@ -281,8 +282,10 @@ class Node:
         task.add_done_callback(self._preparing.discard)
 
     def _fail(self, error: BaseException) -> None:
+        self._give_up(error.message if isinstance(error, KafkaError) else str(error))
+
+    def _give_up(self, reason: str) -> None:
         if self.failed is not None and not self.failed.done():
-            reason = error.message if isinstance(error, KafkaError) else str(error)
             self.failed.set_result(reason)
 
 

@@ -62,7 +62,6 @@ def maintenance_config(values: Values) -> MaintenanceConfig:
         cleaner_threads=integer(values, "log.cleaner.threads"),
         cleaner_backoff_ms=integer(values, "log.cleaner.backoff.ms"),
         cleaner_io_buffer_bytes=integer(values, "log.cleaner.io.buffer.size"),
-        cleaner_bytes_per_second_max=number(values, "log.cleaner.io.max.bytes.per.second"),
     )
 
 
@@ -72,6 +71,7 @@ def log_manager_config(values: Values) -> LogManagerConfig:
         file_delete_delay_ms=integer(values, "log.segment.delete.delay.ms"),
         cleaner_dedupe_buffer_size=integer(values, "log.cleaner.dedupe.buffer.size"),
         cleaner_dedupe_buffer_load_factor=number(values, "log.cleaner.io.buffer.load.factor"),
+        cleaner_io_max_bytes_per_second=number(values, "log.cleaner.io.max.bytes.per.second"),
     )
 
 

@@ -1,0 +1,189 @@
+"""OffsetCommit and TxnOffsetCommit: checks, and the records that store the offsets."""
+
+from __future__ import annotations
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.outcome import Outcome
+from headrace.base.uuids import ZERO_UUID
+from headrace.groups.call import Call, GroupOutcome
+from headrace.groups.config import GroupConfig
+from headrace.groups.group import KeyValue, PartitionCheck
+from headrace.groups.group_store import GroupStore
+from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
+from headrace.groups.topics import Topics
+from headrace.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from headrace.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+#: Since this version a commit to a group that does not exist says so.
+_TELLS_UNKNOWN_GROUPS = 9
+_DEFAULT_RETENTION = -1
+#: What a member of a consumer group would hear; a producer knows generations only.
+_STALE = (ErrorCode.STALE_MEMBER_EPOCH,)
+
+
+class OffsetCommits:
+    """Checks commits against the groups; the offsets themselves change when records are applied."""
+
+    def __init__(self, config: GroupConfig, groups: GroupStore, topics: Topics) -> None:
+        self._config = config
+        self._groups = groups
+        self._topics = topics
+
+    def commit(self, call: Call[OffsetCommitRequest]) -> GroupOutcome:
+        request = call.request
+        outcome: GroupOutcome = Outcome()
+        check = self._validate(call, outcome)
+        expire_ms = -1
+        if request.retention_time_ms != _DEFAULT_RETENTION:
+            expire_ms = call.now_ms + request.retention_time_ms
+        response = OffsetCommitResponse()
+        for topic in request.topics:
+            answer = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+            response.topics.append(answer)
+            for partition in topic.partitions:
+                error = self._refusal(partition)
+                if error is ErrorCode.NONE:
+                    if check is not None:
+                        check(topic.name, topic.topic_id, partition.partition_index)
+                    value = _value(partition, call.now_ms, expire_ms, topic.topic_id)
+                    outcome.records.append(
+                        _record(request.group_id, topic.name, partition.partition_index, value)
+                    )
+                answer.partitions.append(
+                    OffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=int(error)
+                    )
+                )
+        outcome.replies.append((call.token, response))
+        return outcome
+
+    def commit_in_transaction(self, call: Call[TxnOffsetCommitRequest]) -> GroupOutcome:
+        request = call.request
+        if not request.group_id:
+            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+        outcome: GroupOutcome = Outcome(producer=(request.producer_id, request.producer_epoch))
+        check = self._validate_in_transaction(call)
+        response = TxnOffsetCommitResponse()
+        for topic in request.topics:
+            answer = TxnOffsetCommitResponseTopic(name=topic.name)
+            response.topics.append(answer)
+            view = self._topics.named(topic.name)
+            topic_id = ZERO_UUID if view is None else view.topic_id
+            if view is None and check is not None:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+            for partition in topic.partitions:
+                error = self._refusal(partition)
+                if error is ErrorCode.NONE:
+                    if check is not None:
+                        _checked(check, topic.name, topic_id, partition.partition_index)
+                    value = _value(partition, call.now_ms, -1, ZERO_UUID)
+                    outcome.records.append(
+                        _record(request.group_id, topic.name, partition.partition_index, value)
+                    )
+                answer.partitions.append(
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=int(error)
+                    )
+                )
+        outcome.replies.append((call.token, response))
+        return outcome
+
+    def _validate(
+        self, call: Call[OffsetCommitRequest], outcome: GroupOutcome
+    ) -> PartitionCheck | None:
+        request = call.request
+        epoch = request.generation_id_or_member_epoch
+        group = self._groups.get(request.group_id)
+        if group is None:
+            if epoch < 0:
+                # An administrator, or a consumer that assigns itself: applying the record makes
+                # a group without members, which Kafka calls simple.
+                return None
+            if call.client.api_version >= _TELLS_UNKNOWN_GROUPS:
+                self._groups.require(request.group_id)
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        check = group.validate_offset_commit(
+            request.member_id,
+            request.group_instance_id,
+            epoch,
+            is_transactional=False,
+            api_version=call.client.api_version,
+        )
+        timer = group.keep_alive(request.member_id, call.now_ms)
+        if timer is not None:
+            outcome.timers.append(timer)
+        return check
+
+    def _validate_in_transaction(self, call: Call[TxnOffsetCommitRequest]) -> PartitionCheck | None:
+        request = call.request
+        group = self._groups.get(request.group_id)
+        if group is None:
+            if request.generation_id < 0:
+                return None
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        try:
+            return group.validate_offset_commit(
+                request.member_id,
+                request.group_instance_id,
+                request.generation_id,
+                is_transactional=True,
+                api_version=call.client.api_version,
+            )
+        except KafkaError as error:
+            raise _for_producer(error) from error
+
+    def _refusal(
+        self, partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition
+    ) -> ErrorCode:
+        metadata = partition.committed_metadata
+        if metadata is not None and _java_length(metadata) > self._config.offset_metadata_max:
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        return ErrorCode.NONE
+
+
+def _checked(check: PartitionCheck, topic: str, topic_id: bytes, partition: int) -> None:
+    try:
+        check(topic, topic_id, partition)
+    except KafkaError as error:
+        raise _for_producer(error) from error
+
+
+def _for_producer(error: KafkaError) -> KafkaError:
+    return KafkaError(ErrorCode.ILLEGAL_GENERATION) if error.code in _STALE else error
+
+
+def _value(
+    partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
+    now_ms: int,
+    expire_ms: int,
+    topic_id: bytes,
+) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_timestamp=now_ms,
+        expire_timestamp=expire_ms,
+        topic_id=topic_id,
+    )
+
+
+def _record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> KeyValue:
+    return OffsetCommitKey(group=group_id, topic=topic, partition=partition), value
+
+
+def _java_length(text: str) -> int:
+    """UTF-16 units, which is what Kafka counts."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2
