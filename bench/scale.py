@@ -43,7 +43,7 @@ WARM = Scale(
     produce_lz4=Amount(4_000_000, 1_000_000),
     produce_single=Amount(150_000, 30_000),
     consume_librdkafka=Amount(5_000_000, 0),
-    consume_java=Amount(5_000_000, 1_000_000),
+    consume_java=Amount(5_000_000, 5_000_000),
     latency=Amount(15_000, 3_000),
 )
 

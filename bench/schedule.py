@@ -15,6 +15,7 @@ from bench.workloads import Workload, load_consume_topic
 #: The workload after which a fresh broker's memory is read.
 _MEMORY_WORKLOAD = "produce-defaults"
 _LOADED = "loaded"
+_FIRST_MINUTE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Recorder:
         )
         name = f"round {round_number + 1}/{self.plan.rounds}" if measured else "warm-up"
         text = f"{table} {name}, {peer.side}, {workload.name}: {shown(figures)}"
+        if table is Table.FIRST_MINUTE and age > _FIRST_MINUTE_SECONDS:
+            text += f" (the broker was {age:.0f} s old at the end)"
         self.progress.done(step_name(table, workload.name, peer.side), took, text)
 
     def _reads_memory_after(self, workload: Workload) -> bool:

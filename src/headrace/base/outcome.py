@@ -25,6 +25,13 @@ class CancelTimer(NamedTuple):
     name: str
 
 
+class EndTransaction(NamedTuple):
+    """A marker among the records: the transaction of `Outcome.producer` is over."""
+
+    committed: bool
+    coordinator_epoch: int
+
+
 @dataclass(slots=True)
 class Outcome(Generic[K, R]):
     """Records first, then everything else: a reply never leaves before its records are safe."""
@@ -35,6 +42,8 @@ class Outcome(Generic[K, R]):
     replies: list[tuple[int, R]] = field(default_factory=list)
     #: (producer id, epoch) if the records belong to that producer's open transaction.
     producer: tuple[int, int] | None = None
+    #: Written instead of records.
+    ends: EndTransaction | None = None
     timers: list[SetTimer | CancelTimer] = field(default_factory=list)
     #: Whether the records count together or not at all; many tombstones may go in several batches.
     is_atomic: bool = True

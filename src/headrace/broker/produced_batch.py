@@ -83,6 +83,7 @@ class ProducedBatch:
     def preparation(self, deep: bool) -> Preparation | None:
         """What has to be done to the records themselves before the append; usually nothing."""
         config = self.partition.log.config
+        deep = deep or config.headrace_produce_validation == "deep"
         if not (deep or config.compact or config.compression_type != "producer"):
             return None
         codec = self._target_codec()

@@ -28,6 +28,6 @@ class Topics(Protocol):
 
     def names(self) -> Iterable[str]: ...
 
-    def racks(self, name: str) -> list[frozenset[str]]:
-        """The racks of each partition's replicas, in the order of the partitions."""
+    def racks(self, name: str) -> list[list[str]]:
+        """By partition, the rack of each replica that has one: a rack may come twice."""
         ...

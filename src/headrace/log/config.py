@@ -6,6 +6,8 @@ from typing import Any
 
 INT64_MAX = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
+#: Kafka's own way round the lower limit of `segment.bytes`.
+INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class LogConfig:
     file_delete_delay_ms: int = 60_000
     flush_messages: int = INT64_MAX
     flush_ms: int = INT64_MAX
+    #: Ours: `deep` has every record of a produced batch checked.
+    headrace_produce_validation: str = "header"
     index_interval_bytes: int = 4096
     local_retention_bytes: int = -2
     local_retention_ms: int = -2
@@ -46,6 +50,9 @@ class LogConfig:
     def from_settings(cls, settings: Mapping[str, str]) -> "LogConfig":
         """Build from `setting.name -> text`; names that are no log settings are left alone."""
         values: dict[str, Any] = {}
+        small = settings.get(INTERNAL_SEGMENT_BYTES)
+        if small is not None:
+            settings = {**settings, "segment.bytes": small}
         for name, text in settings.items():
             field = name.replace(".", "_")
             default = _DEFAULTS.get(field)

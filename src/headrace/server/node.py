@@ -17,6 +17,7 @@ from headrace.base.settings.topic import topic_defaults
 from headrace.base.uuids import random_uuid
 from headrace.broker.authorization import AllowAll
 from headrace.broker.cluster_view import ClusterView
+from headrace.broker.coordination.internal_topics import OFFSETS_TOPIC, InternalTopics
 from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
@@ -31,6 +32,7 @@ from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import ConfigResource, EndpointImage, MetadataImage
 from headrace.server import part_configs
 from headrace.server.config import NodeConfig
+from headrace.server.coordination import follow_groups, group_coordinators, offsets_topic
 from headrace.server.helper_process import HelperDiedError, HelperProcess
 from headrace.server.listener import ConnectionCounts, Listener
 from headrace.server.maintenance import Maintenance
@@ -150,6 +152,18 @@ class Node:
         self.plane.subscribe(self._broker_settings_changed)
         self.replicas.on_removed.append(lambda gone: self.metrics.forget_topic(gone.topic))
 
+        # The coordinators.
+        self.groups = group_coordinators(
+            part_configs.group_config(config.values),
+            lambda: self.plane.image,
+            self.scheduler,
+            clock,
+        )
+        follow_groups(self.groups, self.partitions, self.plane)
+        internal_topics = InternalTopics(
+            self.plane, self.controller_settings, {OFFSETS_TOPIC: offsets_topic(config.values)}
+        )
+
         # Serving.
         broker_config = part_configs.broker_config(config, self.cluster_id)
         self.sessions = FetchSessions(
@@ -169,6 +183,8 @@ class Node:
             cluster=ClusterView(self.plane, broker_config),
             sessions=self.sessions,
             prepare_elsewhere=self._prepare_elsewhere,
+            groups=self.groups,
+            internal_topics=internal_topics,
         )
         limits = part_configs.connection_limits(config.values)
         counts = ConnectionCounts(limits)
@@ -207,6 +223,7 @@ class Node:
             await self.status.stop()
         for listener in self.listeners:
             await listener.stop()
+        self.groups.coordinators.close()
         await self.batch_helper.close()
         await self.plane.close()
         await self.maintenance.stop(self.broker_epoch)

@@ -21,6 +21,7 @@ from headrace.base.settings.topic_checks import validate_topic_configs
 from headrace.base.settings.typed import Values, flag, integer, number, text
 from headrace.base.settings.values import SettingType
 from headrace.broker.config import BrokerConfig
+from headrace.groups.config import GroupConfig
 from headrace.log.log_registry import LogManagerConfig
 from headrace.metadata.controller.settings import ConfigCheck, ControllerSettings
 from headrace.metadata.image import ConfigResource
@@ -72,6 +73,18 @@ def log_manager_config(values: Values) -> LogManagerConfig:
         cleaner_dedupe_buffer_size=integer(values, "log.cleaner.dedupe.buffer.size"),
         cleaner_dedupe_buffer_load_factor=number(values, "log.cleaner.io.buffer.load.factor"),
         cleaner_io_max_bytes_per_second=number(values, "log.cleaner.io.max.bytes.per.second"),
+    )
+
+
+def group_config(values: Values) -> GroupConfig:
+    return GroupConfig(
+        session_timeout_ms_min=integer(values, "group.min.session.timeout.ms"),
+        session_timeout_ms_max=integer(values, "group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=integer(values, "group.initial.rebalance.delay.ms"),
+        members_max=integer(values, "group.max.size"),
+        offset_metadata_max=integer(values, "offset.metadata.max.bytes"),
+        offsets_retention_ms=integer(values, "offsets.retention.minutes") * 60_000,
+        offsets_retention_check_interval_ms=integer(values, "offsets.retention.check.interval.ms"),
     )
 
 

@@ -13,6 +13,8 @@ from headrace.broker.api_table import OPEN, Access, ApiTable, Handler, on_cluste
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.config import BrokerConfig
+from headrace.broker.coordination.groups import Groups
+from headrace.broker.coordination.internal_topics import InternalTopics
 from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.handlers.alter_configs import (
     AlterConfigsHandler,
@@ -30,6 +32,7 @@ from headrace.broker.handlers.describe_producers import DescribeProducersHandler
 from headrace.broker.handlers.describe_quorum import DescribeQuorumHandler
 from headrace.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
 from headrace.broker.handlers.fetch import FetchHandler
+from headrace.broker.handlers.find_coordinator import GROUP, FindCoordinatorHandler
 from headrace.broker.handlers.init_producer_id import InitProducerIdHandler, ProducerIds
 from headrace.broker.handlers.list_config_resources import ListConfigResourcesHandler
 from headrace.broker.handlers.list_offsets import ListOffsetsHandler
@@ -54,6 +57,7 @@ from headrace.protocol.messages.create_topics import (
 )
 from headrace.server.config import NodeConfig
 from headrace.server.metadata_plane import MetadataPlane
+from headrace.server.serving_groups import group_rows
 
 Row = tuple[ApiKey, Access, Handler]
 
@@ -75,6 +79,8 @@ class Services:
     cluster: ClusterView
     sessions: FetchSessions
     prepare_elsewhere: PrepareElsewhere
+    groups: Groups
+    internal_topics: InternalTopics
 
 
 def broker_table(services: Services) -> ApiTable:
@@ -151,6 +157,14 @@ def broker_table(services: Services) -> ApiTable:
             DescribeClusterHandler(s.cluster),
         ),
     ]
+    rows += [
+        (
+            ApiKey.FIND_COORDINATOR,
+            on_each(Operation.DESCRIBE, ResourceType.GROUP),
+            FindCoordinatorHandler(s.cluster, s.internal_topics, {GROUP: s.groups.coordinators}),
+        ),
+    ]
+    rows += group_rows(s.groups, s.cluster)
     return _table(services, rows + _administration(services))
 
 

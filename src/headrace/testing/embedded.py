@@ -16,9 +16,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -27,6 +25,8 @@ from headrace.testing.node_handle import NodeAddresses, NodeHandle, NodeStartErr
 from headrace.testing.ports import free_port
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from headrace.client.blocking import KafkaClient
 
 _REMOVAL_ATTEMPTS = 10
@@ -65,7 +65,9 @@ class EmbeddedKafka:
         if self.is_running:
             raise RuntimeError("The node is already running.")
         if self._work_dir is None:
-            self._work_dir = tempfile.mkdtemp(prefix="headrace-")
+            from tempfile import mkdtemp
+
+            self._work_dir = mkdtemp(prefix="headrace-")
         if self._node is None:
             self._node = self._new_node(self._work_dir)
         try:
@@ -149,6 +151,8 @@ class EmbeddedKafka:
     @property
     def data_dir(self) -> Path:
         """The node's `log.dirs`."""
+        from pathlib import Path
+
         if self._given_data_dir is not None:
             return Path(self._given_data_dir)
         if self._work_dir is None:

@@ -1,4 +1,4 @@
-"""Produce and fetch requests in few words."""
+"""Produce, fetch and offset requests in few words."""
 
 from typing import Any
 
@@ -7,6 +7,12 @@ from headrace.protocol.messages.fetch import (
     FetchRequest,
     FetchTopic,
     PartitionData,
+)
+from headrace.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
 )
 from headrace.protocol.messages.produce import (
     PartitionProduceData,
@@ -128,3 +134,17 @@ def values(data: PartitionData) -> list[bytes | None]:
 def offsets(data: PartitionData) -> list[int]:
     """The first offset of each batch."""
     return [header.base_offset for _, header in iter_headers(data.records or b"")]
+
+
+def list_offset(
+    broker: Broker, timestamp: int, *, version: int = 11, index: int = 0, **options: Any
+) -> ListOffsetsPartitionResponse:
+    epoch = options.pop("current_leader_epoch", -1)
+    topic_name = options.pop("topic", "t")
+    partition = ListOffsetsPartition(
+        partition_index=index, timestamp=timestamp, current_leader_epoch=epoch
+    )
+    topic = ListOffsetsTopic(name=topic_name, partitions=[partition])
+    response = broker.ask(ListOffsetsRequest(topics=[topic], **options), version)
+    result: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
+    return result

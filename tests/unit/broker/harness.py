@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from struct import pack
-from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from headrace.base.clock import ManualClock
@@ -52,7 +51,7 @@ from headrace.protocol.headers import (
     response_header_version,
 )
 from headrace.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
-from headrace.protocol.schema import Request, Response
+from headrace.protocol.schema import Field, Request, Response, Struct
 from headrace.raft.machine import RaftMachine
 from headrace.raft.messages import LogAppended, LogFlushed, Started
 from headrace.raft.quorum_state import ElectionState
@@ -400,6 +399,20 @@ def decode_response(key: int, version: int, raw: bytes) -> tuple[int, Response]:
     return header.correlation_id, decode(response_class, version, raw[size:])
 
 
-def fields(struct: Any) -> SimpleNamespace:
-    """A struct's fields for comparisons that leave some of them out."""
-    return SimpleNamespace(**{name: getattr(struct, name) for name in struct.fields})
+def error_codes(struct: Struct) -> set[int]:
+    """Every error code in a response, wherever it is."""
+    found: set[int] = set()
+    for name, field in struct.fields.items():
+        value = getattr(struct, name)
+        if name == "error_code" and value:
+            found.add(value)
+        elif field.kind == "struct" and value is not None:
+            found |= error_codes(value)
+        elif field.kind == "array" and _holds_structs(field):
+            for item in value or ():
+                found |= error_codes(item)
+    return found
+
+
+def _holds_structs(field: Field) -> bool:
+    return field.element is not None and field.element.struct is not None

@@ -6,6 +6,7 @@ import pytest
 
 from headrace.base.errors import ErrorCode
 from headrace.log.append import AppendOrigin
+from headrace.metadata.records import RemoveTopicRecord
 from headrace.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -25,7 +26,7 @@ from tests.unit.broker.batches import (
     send_fetch,
     values,
 )
-from tests.unit.broker.harness import Broker, DenyAll
+from tests.unit.broker.harness import Broker, DenyAll, request_frame
 from tests.unit.log.samples import marker
 
 READ_COMMITTED = 1
@@ -196,17 +197,12 @@ def test_a_producer_is_answered_before_the_fetches_it_wakes(broker: Broker) -> N
     broker.create_topic("t")
     order: list[str] = []
     waiting = send_fetch(broker, ("t", 0, 0), max_wait_ms=500)
-    take = waiting.take
-
-    def note(reply: object) -> None:
-        order.append("fetch")
-        take(reply)
-
     assert waiting.parked is not None
-    waiting.parked._callback = note  # type: ignore[assignment]
-    exchange = broker.send(produce_request(("t", 0, batch())), 12)
-    assert exchange.is_answered
-    assert order == ["fetch"]
+    waiting.parked.when_done(lambda _: order.append("fetch"))
+    frame = memoryview(bytearray(request_frame(produce_request(("t", 0, batch())), 12)))
+    broker.dispatcher.serve(broker.connection, frame, lambda _: order.append("produce"))
+    broker.scheduler.settle()
+    assert order == ["produce", "fetch"]
 
 
 def test_min_bytes_are_counted_over_all_partitions(broker: Broker) -> None:
@@ -402,7 +398,7 @@ def test_an_unknown_topic_id_is_said_to_be_unknown(broker: Broker) -> None:
 def test_a_topic_made_again_under_its_name_is_another_one(broker: Broker) -> None:
     old = broker.create_topic("t")
     fill(broker, 3)
-    broker.plane.apply(_removed(old))
+    broker.plane.apply([RemoveTopicRecord(topic_id=old)])
     new = broker.create_topic("t")
     response = send_fetch(broker, (old, 0, 0), (new, 0, 0), version=17).response
     found = partitions_of(response)
@@ -415,16 +411,10 @@ def test_a_fetch_that_waits_on_a_topic_that_is_deleted_hears_of_it_in_the_end(
 ) -> None:
     topic_id = broker.create_topic("t")
     waiting = send_fetch(broker, (topic_id, 0, 0), max_wait_ms=100, version=17)
-    broker.plane.apply(_removed(topic_id))
+    broker.plane.apply([RemoveTopicRecord(topic_id=topic_id)])
     broker.advance(100)
     (data,) = partitions_of(waiting.response).values()
     assert data.error_code == ErrorCode.UNKNOWN_TOPIC_ID
-
-
-def _removed(topic_id: bytes) -> list[object]:
-    from headrace.metadata.records import RemoveTopicRecord
-
-    return [RemoveTopicRecord(topic_id=topic_id)]
 
 
 def test_a_partition_on_a_failed_disk_is_a_storage_error(broker: Broker) -> None:

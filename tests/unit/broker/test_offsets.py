@@ -1,7 +1,5 @@
 """ListOffsets, OffsetForLeaderEpoch, DeleteRecords and DescribeProducers."""
 
-from typing import Any
-
 import pytest
 
 from headrace.base.errors import ErrorCode
@@ -14,7 +12,6 @@ from headrace.protocol.messages.delete_records import (
 from headrace.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from headrace.protocol.messages.list_offsets import (
     ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
@@ -26,25 +23,11 @@ from headrace.protocol.messages.offset_for_leader_epoch import (
 )
 from headrace.records.batch import read_header
 from headrace.replication.partition import Leadership
-from tests.unit.broker.batches import NOW, batch, produce
+from tests.unit.broker.batches import NOW, batch, list_offset, produce
 from tests.unit.broker.harness import Broker
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -5, -6
-
-
-def list_offset(
-    broker: Broker, timestamp: int, *, version: int = 11, index: int = 0, **options: Any
-) -> ListOffsetsPartitionResponse:
-    epoch = options.pop("current_leader_epoch", -1)
-    topic_name = options.pop("topic", "t")
-    partition = ListOffsetsPartition(
-        partition_index=index, timestamp=timestamp, current_leader_epoch=epoch
-    )
-    topic = ListOffsetsTopic(name=topic_name, partitions=[partition])
-    response = broker.ask(ListOffsetsRequest(topics=[topic], **options), version)
-    result: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
-    return result
 
 
 @pytest.fixture
@@ -154,7 +137,7 @@ def test_nothing_beyond_the_high_watermark_is_found(filled: Broker) -> None:
 
 def test_what_is_unknown_is_said_to_be_unknown(filled: Broker) -> None:
     for options in ({"topic": "nowhere"}, {"index": 3}, {"index": -1}):
-        found = list_offset(filled, LATEST, **options)  # type: ignore[arg-type]
+        found = list_offset(filled, LATEST, **options)
         assert found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert (found.offset, found.timestamp) == (-1, -1)
 

@@ -26,6 +26,11 @@ def test_settings_that_are_no_logs_business_are_left_alone() -> None:
     assert LogConfig.from_settings({"leader.replication.throttled.replicas": "*"}) == LogConfig()
 
 
+def test_tests_may_have_segments_smaller_than_the_limit() -> None:
+    settings = {"internal.segment.bytes": "1000", "segment.bytes": "1048576"}
+    assert LogConfig.from_settings(settings).segment_bytes == 1000
+
+
 @pytest.mark.parametrize(("name", "text"), [("segment.ms", "soon"), ("preallocate", "yes")])
 def test_a_value_of_the_wrong_type_is_refused_with_its_name(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=name):

@@ -9,8 +9,11 @@ from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.coordination.loading import Loader
 from headrace.broker.coordination.placement import partition_for
-from headrace.broker.coordination.shard import RecordCodec, Shard, ShardState
+from headrace.broker.coordination.records_log import RecordCodec
+from headrace.broker.coordination.shard import Shard, ShardState
 from headrace.broker.parked import Scheduler
+from headrace.broker.partitions import Partitions
+from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import MetadataImage
 from headrace.replication.partition import Partition
 
@@ -64,6 +67,29 @@ class Coordinators:
             if shard.state is ShardState.LOADING:
                 raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return [shard for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+
+    def start(self, partitions: Partitions) -> None:
+        """Lead whatever this node leads when it starts."""
+        for partition in partitions.named(self.topic).values():
+            if partition.is_leader:
+                self.lead(partition)
+
+    def metadata_changed(self, changes: MetadataChanges, partitions: Partitions) -> None:
+        """Follow the leadership of the internal topic; comes after the partitions themselves."""
+        for change in changes.topics.values():
+            if change.topic.name == self.topic:
+                gone = change.after is None
+                for index in range(len(change.topic.partitions)) if gone else change.partitions:
+                    partition = partitions.get(self.topic, index)
+                    if partition is not None and partition.is_leader:
+                        self.lead(partition)
+                    else:
+                        self.resign(index)
+
+    def close(self) -> None:
+        """The node stops: whoever waits looks for another coordinator."""
+        for index in list(self._shards):
+            self.resign(index)
 
     def lead(self, partition: Partition) -> None:
         """This node leads the partition from now on: read its log, then serve."""

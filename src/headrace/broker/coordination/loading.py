@@ -1,19 +1,24 @@
 """Reads the log of a coordinator's partition into its state, in steps that let others have turns.
 
 Only the last record of each key counts, exactly as after compaction; so records are first gathered
-by key and applied once, except inside transactions, whose order matters.
+by key and applied once, in the order of the log, except inside transactions, whose order matters.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from headrace.broker.coordination.shard import Shard
-from headrace.log.errors import LogDirFailure
+from headrace.base.errors import KafkaError
+from headrace.broker.coordination.shard import Shard, ShardState
+from headrace.protocol.errors import ProtocolError
 from headrace.records.batch import iter_headers
 from headrace.records.control import end_txn_marker
 from headrace.records.reader import read_batch
+from headrace.records.record import Record
+
+logger = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 256 * 1024
 #: Records applied in one step at the end.
@@ -32,17 +37,33 @@ class Loader:
         self.records_read = 0
 
     def start(self) -> None:
-        self._call_soon(self._step)
+        self._soon(self._step)
+
+    def _soon(self, step: Callable[[], None]) -> None:
+        """Go on after others had their turn, unless somebody else took over meanwhile."""
+
+        def run() -> None:
+            if self._shard.state is not ShardState.LOADING:
+                return
+            try:
+                step()
+            except KafkaError as error:
+                # Half a state must not answer: clients look for a coordinator until it is mended.
+                logger.error("%s cannot be loaded: %s", self._log.directory, error.message)
+                self._shard.close()
+
+        self._call_soon(run)
 
     def _step(self) -> None:
         """Read one chunk; at the end of the log, apply what was gathered."""
-        if self._offset >= self._log.log_end_offset:
+        end = self._log.log_end_offset
+        data = b""
+        if self._offset < end:
+            data = self._log.read(self._offset, _CHUNK_BYTES, end_offset=end)
+        if not data:
             latest, self._latest = self._latest, {}
             self._apply_some(iter(latest.items()))
             return
-        data = self._log.read(self._offset, _CHUNK_BYTES, end_offset=self._log.log_end_offset)
-        if not data:
-            raise LogDirFailure(self._log.directory, "loading a coordinator")
         for position, header in iter_headers(data):
             self._offset = header.next_offset
             if header.is_control:
@@ -55,10 +76,16 @@ class Loader:
                 for record in records:
                     self._apply(record.key or b"", record.value, header.producer_id)
             else:
-                for record in records:
-                    if record.key is not None:
-                        self._latest[record.key] = record.value
-        self._call_soon(self._step)
+                self._gather(records)
+        self._soon(self._step)
+
+    def _gather(self, records: list[Record]) -> None:
+        latest = self._latest
+        for record in records:
+            if record.key is not None:
+                # Taken out first, so that it comes after all that was written before it.
+                latest.pop(record.key, None)
+                latest[record.key] = record.value
 
     def _end_transaction(self, data: bytes, position: int) -> None:
         header = next(iter_headers(data, position))[1]
@@ -79,11 +106,15 @@ class Loader:
             self._apply(key, value, -1)
             count += 1
         if count == _APPLIED_AT_ONCE:
-            self._call_soon(lambda: self._apply_some(entries))
+            self._soon(lambda: self._apply_some(entries))
         else:
             self._shard.activate()
 
     def _apply(self, key: bytes, value: bytes | None, producer_id: int) -> None:
-        decoded = self._shard.codec.decode(key, value)
+        try:
+            decoded = self._shard.codec.decode(key, value)
+        except ProtocolError as error:
+            logger.warning("%s has a record that nobody can read: %s", self._log.directory, error)
+            return
         if decoded is not None:
             self._shard.coordinator.apply(decoded[0], decoded[1], producer_id)

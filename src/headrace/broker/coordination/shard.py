@@ -15,32 +15,18 @@ from typing import Any, Protocol
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import CancelTimer, Outcome
-from headrace.broker.parked import Scheduler, TimerHandle
-from headrace.log.append import AppendOrigin
-from headrace.records.batch import BatchHeader
-from headrace.records.builder import build_batch
-from headrace.records.record import Record
+from headrace.base.outcome import CancelTimer, EndTransaction, Outcome
+from headrace.broker.coordination.records_log import RecordCodec, RecordsLog
+from headrace.broker.coordination.timers import Timers
+from headrace.broker.parked import Scheduler
 from headrace.replication.partition import Partition
 
 logger = logging.getLogger(__name__)
 
 #: Gets a response, or the error that kept its records from being written.
 Reply = Callable[[Any], None]
-#: Something that happens to a coordinator; gets the coordinator's clock.
+#: Something that happens to a coordinator; gets the wall clock.
 Event = Callable[[int], Outcome[Any, Any]]
-
-#: How clients are told that the log of a coordinator could not be written (as Kafka maps them).
-_WRITE_ERRORS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
 
 
 class Coordinator(Protocol):
@@ -58,16 +44,6 @@ class Coordinator(Protocol):
 
     def loaded(self, now_ms: int) -> Outcome[Any, Any]:
         """All records have been applied: set timers, expect members to come back."""
-        ...
-
-
-class RecordCodec(Protocol):
-    """How records of the internal topic look in bytes."""
-
-    def encode(self, key: Any, value: Any) -> tuple[bytes, bytes | None]: ...
-
-    def decode(self, key: bytes, value: bytes | None) -> tuple[Any, Any] | None:
-        """Key and value, or None for a kind of record that a newer version wrote."""
         ...
 
 
@@ -94,11 +70,11 @@ class Shard:
         self.codec = codec
         self.partition = partition
         self.state = ShardState.LOADING
-        self._scheduler = scheduler
         self._clock = clock
+        self._log = RecordsLog(partition, codec, clock)
         self._events: deque[Event] = deque()
         self._is_running = False
-        self._timers: dict[str, TimerHandle] = {}
+        self._timers = Timers(scheduler, clock, self._timer_expired)
         self._waiting: dict[int, Reply] = {}
         self._next_token = 0
 
@@ -111,16 +87,16 @@ class Shard:
 
     def activate(self) -> None:
         """The log has been read: from now on requests are served."""
-        self.state = ShardState.ACTIVE
-        self._add(self.coordinator.loaded)
+        if self.state is ShardState.LOADING:
+            self.state = ShardState.ACTIVE
+            self._events.appendleft(self.coordinator.loaded)
+            self._run()
 
     def close(self) -> None:
         """Leadership or the topic is gone; whoever waits asks the new coordinator."""
         self.state = ShardState.CLOSED
         self._events.clear()
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        self._timers.close()
         waiting, self._waiting = self._waiting, {}
         for reply in waiting.values():
             reply(KafkaError(ErrorCode.NOT_COORDINATOR))
@@ -131,17 +107,44 @@ class Shard:
         token = self._next_token
         self._next_token += 1
         self._waiting[token] = reply
-        self._add(lambda now_ms: event(token, now_ms))
+
+        def run(now_ms: int) -> Outcome[Any, Any]:
+            try:
+                return event(token, now_ms)
+            except KafkaError as error:
+                return Outcome(replies=[(token, error)])
+            except Exception:  # the edge of one request: its sender hears of it
+                logger.exception("a coordinator of %s failed", self.partition.topic)
+                unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+                return Outcome(replies=[(token, unknown)])
+
+        self.post(run)
         return token
+
+    def post(self, event: Event) -> None:
+        """Run an event that nobody waits for; while the log is being read, it waits for that."""
+        if self.state is ShardState.CLOSED:
+            return
+        self._events.append(event)
+        if not self._is_running and self.state is ShardState.ACTIVE:
+            self._run()
 
     def forget(self, token: int) -> None:
         """The client is gone; its answer is not wanted any more."""
         self._waiting.pop(token, None)
 
-    def _add(self, event: Event) -> None:
-        self._events.append(event)
-        if not self._is_running:
-            self._run()
+    def end_transaction(
+        self, producer_id: int, producer_epoch: int, marker: EndTransaction, reply: Reply
+    ) -> int:
+        """Write a transaction marker after the records so far and apply it.
+
+        `reply` gets None once it is committed, or the `KafkaError`.
+        """
+        producer = (producer_id, producer_epoch)
+        return self.submit(
+            lambda token, now_ms: Outcome(producer=producer, ends=marker, replies=[(token, None)]),
+            reply,
+        )
 
     def _run(self) -> None:
         self._is_running = True
@@ -150,7 +153,7 @@ class Shard:
             try:
                 outcome = event(self._clock.wall_ms())
             except Exception:  # the edge of one event: the group suffers, the node does not
-                logger.exception("a coordinator failed on %s", self.partition.topic)
+                logger.exception("a coordinator of %s failed", self.partition.topic)
                 continue
             if not self._carry_out(outcome):
                 return  # goes on when the records are committed
@@ -158,15 +161,13 @@ class Shard:
 
     def _carry_out(self, outcome: Outcome[Any, Any]) -> bool:
         """True if everything is done; False if it waits for replication."""
-        if not outcome.records:
+        if not outcome.records and outcome.ends is None:
             self._finish(outcome)
             return True
         try:
-            last_offset = self._append(outcome)
+            last_offset = self._log.append(outcome)
         except KafkaError as error:
-            code = _WRITE_ERRORS.get(error.code, error.code)
-            for token, _ in outcome.replies:
-                self._reply(token, KafkaError(code, error.message))
+            self._refuse(outcome, error)
             return True
         if self.partition.high_watermark > last_offset:
             self._commit(outcome)
@@ -180,39 +181,29 @@ class Shard:
         self.partition.replication_waiters.append((last_offset + 1, committed))
         return False
 
-    def _append(self, outcome: Outcome[Any, Any]) -> int:
-        now_ms = self._clock.wall_ms()
-        producer_id, producer_epoch = outcome.producer or (-1, -1)
-        records = []
-        for index, (key, value) in enumerate(outcome.records):
-            key_bytes, value_bytes = self.codec.encode(key, value)
-            records.append(Record(index, now_ms, key_bytes, value_bytes, ()))
-        batch = build_batch(
-            records,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            transactional=outcome.producer is not None,
-        )
-        if len(batch) > self.partition.log.config.max_message_bytes:
-            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
-        header = BatchHeader(batch, 0)
-        return self.partition.append(
-            memoryview(batch), header, now_ms, AppendOrigin.COORDINATOR
-        ).last_offset
+    def _refuse(self, outcome: Outcome[Any, Any], error: KafkaError) -> None:
+        """Nothing was written: whoever would have had a reply hears why."""
+        if outcome.if_failed is not None:
+            undo = outcome.if_failed
+            self._events.appendleft(lambda now_ms: undo(error, now_ms))
+            return
+        for token, _ in outcome.replies:
+            self._reply(token, error)
 
     def _commit(self, outcome: Outcome[Any, Any]) -> None:
         producer_id = -1 if outcome.producer is None else outcome.producer[0]
         for key, value in outcome.records:
             self.coordinator.apply(key, value, producer_id)
+        if outcome.ends is not None:
+            self.coordinator.apply_marker(producer_id, outcome.ends.committed)
         self._finish(outcome)
 
     def _finish(self, outcome: Outcome[Any, Any]) -> None:
         for change in outcome.timers:
-            timer = self._timers.pop(change.name, None)
-            if timer is not None:
-                timer.cancel()
-            if not isinstance(change, CancelTimer):
-                self._set_timer(change.name, change.at_ms)
+            if isinstance(change, CancelTimer):
+                self._timers.cancel(change.name)
+            else:
+                self._timers.set(change.name, change.at_ms)
         for token, response in outcome.replies:
             self._reply(token, response)
 
@@ -221,10 +212,5 @@ class Shard:
         if reply is not None:
             reply(response)
 
-    def _set_timer(self, name: str, at_ms: float) -> None:
-        def expire() -> None:
-            self._timers.pop(name, None)
-            self._add(lambda now_ms: self.coordinator.timer_expired(name, now_ms))
-
-        delay_ms = max(0.0, at_ms - self._clock.wall_ms())
-        self._timers[name] = self._scheduler.call_later(delay_ms, expire)
+    def _timer_expired(self, name: str) -> None:
+        self.post(lambda now_ms: self.coordinator.timer_expired(name, now_ms))

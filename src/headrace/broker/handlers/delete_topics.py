@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import ZERO_UUID
-from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.controller_gate import Controller, ask
 from headrace.broker.parked import Parked
@@ -43,7 +44,7 @@ class DeleteTopicsHandler:
             )
             raise KafkaError(code, "Topic deletion is disabled.")
         asked = request.topics or [DeleteTopicState(name=name) for name in request.topic_names]
-        names = [state.name for state in asked if state.name is not None]
+        counts = Counter(state.name or state.topic_id for state in asked)
         results: list[DeletableTopicResult] = []
         found: list[tuple[DeletableTopicResult, bytes]] = []
         image = self._image()
@@ -51,7 +52,7 @@ class DeleteTopicsHandler:
             result = DeletableTopicResult(name=state.name, topic_id=state.topic_id)
             results.append(result)
             try:
-                topic = _find(context, image, state, names)
+                topic = _find(context, image, state, counts)
             except KafkaError as error:
                 _refuse(result, error)
                 continue
@@ -79,27 +80,41 @@ class DeleteTopicsHandler:
 
 
 def _find(
-    context: RequestContext, image: MetadataImage, state: DeleteTopicState, names: list[str]
+    context: RequestContext,
+    image: MetadataImage,
+    state: DeleteTopicState,
+    counts: Counter[str | bytes],
 ) -> TopicImage:
     if state.name is not None:
         if state.topic_id != ZERO_UUID:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, "Topic name and topic id can not both be specified."
             )
-        if names.count(state.name) > 1:
+        if counts[state.name] > 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         topic = image.topics_by_name.get(state.name)
         missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     else:
         if state.topic_id == ZERO_UUID:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        if counts[state.topic_id] > 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic id.")
         topic = image.topics_by_id.get(state.topic_id)
         missing = ErrorCode.UNKNOWN_TOPIC_ID
     if topic is None:
+        # Whether a topic exists is not told to those who may not know of it.
+        if state.name is not None and not _allows(context, Operation.DESCRIBE, state.name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         raise KafkaError(missing, "This server does not host this topic-partition.")
-    if not context.allows(Operation.DELETE, ResourceType.TOPIC, topic.name):
+    if not _allows(context, Operation.DELETE, topic.name):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     return topic
+
+
+def _allows(context: RequestContext, operation: Operation, topic: str) -> bool:
+    return context.allows(Operation.DELETE, ResourceType.CLUSTER, CLUSTER_NAME) or context.allows(
+        operation, ResourceType.TOPIC, topic
+    )
 
 
 def _refuse(result: DeletableTopicResult, error: KafkaError) -> None:

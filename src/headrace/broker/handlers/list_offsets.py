@@ -52,6 +52,8 @@ class ListOffsetsHandler:
                 result = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
                 answer.partitions.append(result)
                 try:
+                    if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
+                        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                     if counts[asked.partition_index] > 1:
                         raise KafkaError(ErrorCode.INVALID_REQUEST)
                     self._answer(context, request, topic.name, asked, result)
@@ -67,8 +69,6 @@ class ListOffsetsHandler:
         asked: ListOffsetsPartition,
         result: ListOffsetsPartitionResponse,
     ) -> None:
-        if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if asked.timestamp < 0 and context.api_version < _SINCE.get(asked.timestamp, _NEVER):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = self._partitions.require(topic, asked.partition_index)

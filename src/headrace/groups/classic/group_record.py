@@ -76,13 +76,13 @@ def restored_group(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     return group
 
 
-def take_over(group: ClassicGroup, value: GroupMetadataValue, now_ms: int) -> None:
+def take_over(group: ClassicGroup, value: GroupMetadataValue) -> None:
     """The record of a group that lives here is safe: its assignments count from now on.
 
     Members, and a rebalance that is under way, are ahead of the log and stay as they are.
     """
     if group.state is State.COMPLETING_REBALANCE and value.generation == group.generation:
-        group.enter(State.STABLE, now_ms)
+        group.enter(State.STABLE, value.current_state_timestamp)
     if group.state is not State.STABLE:
         return
     for stored in value.members:

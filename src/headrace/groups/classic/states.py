@@ -1,12 +1,12 @@
 """The states of a classic group, and which may follow which.
 
-    Empty ----------------> PreparingRebalance <------- Stable
-      ^                       |        ^                  ^
-      |  nobody came back     |        | somebody joins   |
-      +-----------------------+        | or leaves        |
-                              v        |                  |
-                           CompletingRebalance -----------+
-                                        the leader's assignment is stored
+Empty ----------------> PreparingRebalance <------- Stable
+  ^                       |        ^                  ^
+  |  nobody came back     |        | somebody joins   |
+  +-----------------------+        | or leaves        |
+                          v        |                  |
+                       CompletingRebalance -----------+
+                                    the leader's assignment is stored
 """
 
 from __future__ import annotations

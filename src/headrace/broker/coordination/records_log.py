@@ -1,0 +1,108 @@
+"""Writes what a coordinator wants stored into its partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from headrace.base.clock import Clock
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.outcome import Outcome
+from headrace.log.append import AppendOrigin
+from headrace.records.batch import BatchHeader
+from headrace.records.builder import build_batch
+from headrace.records.control import EndTxnMarker, end_txn_batch
+from headrace.records.record import Record
+from headrace.replication.partition import Partition
+
+#: How clients are told that the log of a coordinator could not be written (as Kafka maps them).
+_WRITE_ERRORS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+#: What a record needs besides its key and value, at most.
+_RECORD_OVERHEAD = 32
+
+
+class RecordCodec(Protocol):
+    """How records of the internal topic look in bytes."""
+
+    def encode(self, key: Any, value: Any) -> tuple[bytes, bytes | None]: ...
+
+    def decode(self, key: bytes, value: bytes | None) -> tuple[Any, Any] | None:
+        """Key and value, or None for a kind of record that a newer version wrote."""
+        ...
+
+
+class RecordsLog:
+    """Appends to one partition; errors are those that clients of a coordinator understand."""
+
+    def __init__(self, partition: Partition, codec: RecordCodec, clock: Clock) -> None:
+        self._partition = partition
+        self._codec = codec
+        self._clock = clock
+
+    def append(self, outcome: Outcome[Any, Any]) -> int:
+        """Append the records of an outcome, or its marker; the offset of the last one."""
+        now_ms = self._clock.wall_ms()
+        producer_id, producer_epoch = outcome.producer or (-1, -1)
+        if outcome.ends is not None:
+            marker = end_txn_batch(
+                EndTxnMarker(*outcome.ends),
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                timestamp=now_ms,
+            )
+            return self._write(marker, now_ms)
+        records = []
+        for index, (key, value) in enumerate(outcome.records):
+            key_bytes, value_bytes = self._codec.encode(key, value)
+            records.append(Record(index, now_ms, key_bytes, value_bytes, ()))
+        last_offset = -1
+        for part in self._parts(records, outcome.is_atomic):
+            batch = build_batch(
+                part,
+                base_offset=part[0].offset,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+                transactional=outcome.producer is not None,
+            )
+            last_offset = self._write(batch, now_ms)
+        return last_offset
+
+    def _write(self, batch: bytearray, now_ms: int) -> int:
+        partition = self._partition
+        try:
+            if len(batch) > partition.log.config.max_message_bytes:
+                raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
+            partition.require_leader(-1)
+            partition.require_enough_replicas(partition.log.config.min_insync_replicas)
+            view = memoryview(batch)
+            header = BatchHeader(batch, 0)
+            return partition.append(view, header, now_ms, AppendOrigin.COORDINATOR).last_offset
+        except KafkaError as error:
+            code = _WRITE_ERRORS.get(error.code, error.code)
+            raise KafkaError(code, error.message) from error
+
+    def _parts(self, records: list[Record], is_atomic: bool) -> Iterator[list[Record]]:
+        """One batch, or as many as the size of a batch demands."""
+        if is_atomic:
+            yield records
+            return
+        room = self._partition.log.config.max_message_bytes // 2
+        part: list[Record] = []
+        size = 0
+        for record in records:
+            part.append(record)
+            size += _RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
+            if size > room:
+                yield part
+                part, size = [], 0
+        if part:
+            yield part

@@ -1,0 +1,59 @@
+"""The timers of one shard, by name.
+
+A session timer is put off with every heartbeat, so putting off is made cheap: the running timer
+stays, and when it goes off too early it is set again for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.base.clock import Clock
+from headrace.broker.parked import Scheduler, TimerHandle
+
+
+class Timers:
+    """Deadlines on the monotonic clock: a wall clock that jumps expires nobody."""
+
+    def __init__(self, scheduler: Scheduler, clock: Clock, expired: Callable[[str], None]) -> None:
+        self._scheduler = scheduler
+        self._clock = clock
+        self._expired = expired
+        #: When a timer is due, and the call that will look.
+        self._due: dict[str, float] = {}
+        self._calls: dict[str, tuple[float, TimerHandle]] = {}
+
+    def set(self, name: str, at_ms: float) -> None:
+        """`at_ms` is a time of the wall clock."""
+        due_ms = self._clock.mono_ms() + max(0.0, at_ms - self._clock.wall_ms())
+        self._due[name] = due_ms
+        call = self._calls.get(name)
+        if call is not None:
+            if call[0] <= due_ms:
+                return
+            call[1].cancel()
+        self._call(name, due_ms)
+
+    def cancel(self, name: str) -> None:
+        if self._due.pop(name, None) is not None:
+            self._calls.pop(name)[1].cancel()
+
+    def close(self) -> None:
+        for _, handle in self._calls.values():
+            handle.cancel()
+        self._calls.clear()
+        self._due.clear()
+
+    def _call(self, name: str, due_ms: float) -> None:
+        delay_ms = max(0.0, due_ms - self._clock.mono_ms())
+        handle = self._scheduler.call_later(delay_ms, lambda: self._look(name))
+        self._calls[name] = (due_ms, handle)
+
+    def _look(self, name: str) -> None:
+        called_ms, _ = self._calls.pop(name)
+        due_ms = self._due[name]
+        if due_ms > called_ms:
+            self._call(name, due_ms)
+            return
+        del self._due[name]
+        self._expired(name)

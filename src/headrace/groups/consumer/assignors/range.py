@@ -1,0 +1,43 @@
+"""The `range` assignor: of every topic, each member gets one run of neighbouring partitions.
+
+Members come in a fixed order, static ones first, so topics with as many partitions are cut in the
+same places: whoever has partition 3 of one has partition 3 of the other, which is what joins of two
+topics need. What members had before plays no part.
+"""
+
+from __future__ import annotations
+
+from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Targets
+
+
+def assign_range(spec: GroupSpec) -> Targets:
+    in_order = sorted(spec.members, key=_order)
+    assigned: dict[str, dict[bytes, frozenset[int]]] = {
+        member.member_id: {} for member in in_order
+    }
+    for topic_id, readers in _readers(spec, in_order).items():
+        size, odd = divmod(spec.partition_counts[topic_id], len(readers))
+        start = 0
+        for index, member in enumerate(readers):
+            end = start + size + (index < odd)
+            if start == end:
+                break  # more readers than partitions
+            assigned[member.member_id][topic_id] = frozenset(range(start, end))
+            start = end
+    return dict(assigned)
+
+
+def _readers(spec: GroupSpec, in_order: list[MemberSpec]) -> dict[bytes, list[MemberSpec]]:
+    if spec.is_homogeneous:
+        return dict.fromkeys(in_order[0].topic_ids, in_order)
+    readers: dict[bytes, list[MemberSpec]] = {}
+    for member in in_order:
+        for topic_id in member.topic_ids:
+            readers.setdefault(topic_id, []).append(member)
+    return readers
+
+
+def _order(member: MemberSpec) -> tuple[bool, str, str]:
+    if member.instance_id is None:
+        return True, member.member_id, ""
+    return False, member.instance_id, member.member_id

@@ -1,0 +1,72 @@
+"""The settings of consumer groups (KIP-848): the broker's, and what a group has of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+#: The dynamic settings of a group by its id, as the cluster's metadata has them.
+GroupSettings = Callable[[str], Mapping[str, str]]
+
+
+class MigrationPolicy(Enum):
+    """Between which protocols a group may change while it has members."""
+
+    DISABLED = "disabled"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def allows_upgrade(self) -> bool:
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def allows_downgrade(self) -> bool:
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+
+class Bounded(NamedTuple):
+    """A setting of the broker that a group may override within limits."""
+
+    default: int
+    low: int
+    high: int
+
+    def of(self, settings: Mapping[str, str], name: str) -> int:
+        """The group's own value, moved into the limits of the broker, which may have changed."""
+        text = settings.get(name)
+        return self.default if text is None else min(max(int(text), self.low), self.high)
+
+
+class GroupTiming(NamedTuple):
+    """What counts for one group."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    assignment_interval_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupConfig:
+    """Defaults are Kafka's."""
+
+    session_timeout_ms: Bounded = Bounded(45_000, 45_000, 60_000)
+    heartbeat_interval_ms: Bounded = Bounded(5_000, 5_000, 15_000)
+    #: The least time from one target assignment of a group to the next.
+    assignment_interval_ms: Bounded = Bounded(1_000, 0, 15_000)
+    members_max: int = 2**31 - 1
+    #: The first one serves groups whose members ask for none.
+    assignors: tuple[str, ...] = ("uniform", "range")
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    regex_refresh_interval_ms: int = 600_000
+
+    def timing(self, settings: Mapping[str, str]) -> GroupTiming:
+        """With the group's own settings."""
+        return GroupTiming(
+            self.session_timeout_ms.of(settings, "consumer.session.timeout.ms"),
+            self.heartbeat_interval_ms.of(settings, "consumer.heartbeat.interval.ms"),
+            self.assignment_interval_ms.of(settings, "consumer.assignment.interval.ms"),
+        )

@@ -1,0 +1,68 @@
+"""The coordinators of this node: made of their parts, and kept in step with the metadata."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from headrace.base.clock import Clock
+from headrace.base.settings.typed import Values, integer
+from headrace.broker.coordination.coordinators import Coordinators
+from headrace.broker.coordination.groups import Groups
+from headrace.broker.coordination.image_topics import ImageTopics
+from headrace.broker.coordination.internal_topics import OFFSETS_TOPIC, InternalTopic
+from headrace.broker.parked import Scheduler
+from headrace.broker.partitions import Partitions
+from headrace.groups.config import GroupConfig
+from headrace.groups.coordinator import GroupCoordinator
+from headrace.groups.record_codec import GroupRecordCodec
+from headrace.metadata.changes import MetadataChanges
+from headrace.metadata.image import MetadataImage
+from headrace.server.metadata_plane import MetadataPlane
+
+
+def group_coordinators(
+    config: GroupConfig,
+    image: Callable[[], MetadataImage],
+    scheduler: Scheduler,
+    clock: Clock,
+) -> Groups:
+    topics = ImageTopics(image)
+    return Groups(
+        Coordinators(
+            OFFSETS_TOPIC,
+            lambda partition: GroupCoordinator(config, topics, lambda: str(uuid.uuid4())),
+            GroupRecordCodec(),
+            image,
+            scheduler,
+            clock,
+        )
+    )
+
+
+def follow_groups(groups: Groups, partitions: Partitions, plane: MetadataPlane) -> None:
+    """Lead what this node leads now, and follow every change from here on.
+
+    To be called after the partitions themselves follow the metadata.
+    """
+
+    def changed(changes: MetadataChanges, image: MetadataImage) -> None:
+        groups.coordinators.metadata_changed(changes, partitions)
+        groups.topics_changed(changes)
+
+    groups.coordinators.start(partitions)
+    plane.subscribe(changed)
+
+
+def offsets_topic(values: Values) -> InternalTopic:
+    """How `__consumer_offsets` is made when the first group needs it."""
+    return InternalTopic(
+        OFFSETS_TOPIC,
+        partitions=integer(values, "offsets.topic.num.partitions"),
+        replication_factor=integer(values, "offsets.topic.replication.factor"),
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(integer(values, "offsets.topic.segment.bytes")),
+        },
+    )

@@ -1,0 +1,70 @@
+"""What happens to transactional ids by the clock: abandoned transactions, forgotten ids."""
+
+from __future__ import annotations
+
+from headrace.base.errors import KafkaError
+from headrace.base.outcome import Outcome, SetTimer
+from headrace.transactions.config import TransactionConfig
+from headrace.transactions.effects import TransactionOutcome
+from headrace.transactions.ending import Ending
+from headrace.transactions.states import AT_REST
+from headrace.transactions.store import TransactionStore
+from headrace.transactions.transaction import Transaction
+
+ABORT_TIMER = "abort"
+EXPIRY_TIMER = "expire"
+
+
+class Upkeep:
+    """Looks through the ids from time to time; only while there is something to look for."""
+
+    def __init__(self, config: TransactionConfig, store: TransactionStore, ending: Ending) -> None:
+        self._config = config
+        self._store = store
+        self._ending = ending
+
+    def abort_check(self, now_ms: int) -> SetTimer:
+        """Set whenever a transaction opens while no other is open."""
+        return SetTimer(ABORT_TIMER, now_ms + self._config.abort_check_interval_ms)
+
+    def expiry_check(self, now_ms: int) -> SetTimer:
+        return SetTimer(EXPIRY_TIMER, now_ms + self._config.expiration_check_interval_ms)
+
+    def abort_late(self, now_ms: int) -> TransactionOutcome:
+        """Abort what is open for longer than its producer asked for."""
+        outcome: TransactionOutcome = Outcome(is_atomic=False)
+        late = [one for one in self._store.ongoing.values() if _is_late(one, now_ms)]
+        aborted = 0
+        for transaction in late:
+            try:
+                one = self._ending.fence(transaction, now_ms, [])
+            except KafkaError:
+                continue  # no producer id is at hand for now; the next look will do
+            outcome.records += one.records
+            outcome.effects += one.effects
+            aborted += 1
+        if aborted < len(self._store.ongoing):
+            outcome.timers.append(self.abort_check(now_ms))
+        if outcome.records:
+            outcome.if_failed = lambda error, failed_ms: Outcome(
+                timers=[self.abort_check(failed_ms)]
+            )
+        return outcome
+
+    def expire(self, now_ms: int) -> TransactionOutcome:
+        """Forget ids that nobody has used for long; their producer ids are gone with them."""
+        oldest_ms = now_ms - self._config.id_expiration_ms
+        return Outcome(
+            records=[
+                (transaction.transactional_id, None)
+                for transaction in self._store
+                if transaction.state in AT_REST and transaction.last_update_ms <= oldest_ms
+            ],
+            is_atomic=False,
+            timers=[self.expiry_check(now_ms)],
+            if_failed=lambda error, failed_ms: Outcome(timers=[self.expiry_check(failed_ms)]),
+        )
+
+
+def _is_late(transaction: Transaction, now_ms: int) -> bool:
+    return transaction.start_ms + transaction.timeout_ms < now_ms

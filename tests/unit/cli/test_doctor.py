@@ -1,0 +1,122 @@
+"""What the doctor finds wrong."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from headrace.cli.doctor_cluster import check_cluster
+from headrace.cli.doctor_machine import check_open_files, check_python, parse_java_version
+from headrace.cli.doctor_node import check_directories, check_node
+from headrace.cli.main import main
+from headrace.log.directory_lock import DirectoryLock
+from headrace.log.meta_properties import MetaProperties, write_meta_properties
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
+from headrace.server.config import NodeConfig
+from tests.unit.client.scripted_broker import ScriptedBroker
+
+
+def formatted(path: Path, node_id: int = 1, cluster_id: str = "c1") -> Path:
+    path.mkdir()
+    write_meta_properties(str(path), MetaProperties(cluster_id, node_id, bytes(16)), "now")
+    return path
+
+
+def levels(findings: list[tuple[str, str, str]]) -> set[str]:
+    return {level for level, _, _ in findings}
+
+
+def test_python_and_limits() -> None:
+    assert check_python((3, 10, 1)).level == "wrong"
+    assert check_python((3, 13, 0)).level == "ok"
+    assert [check_open_files(limit).level for limit in (256, 1024, 65536)] == [
+        "wrong",
+        "note",
+        "ok",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "major"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_292"', 8),
+        ('openjdk version "21" 2023-09-19', 21),
+        ("no such thing", None),
+    ],
+)
+def test_java_versions(text: str, major: int | None) -> None:
+    assert parse_java_version(text) == major
+
+
+def test_directories_of_another_node_or_cluster(tmp_path: Path) -> None:
+    mine, theirs = formatted(tmp_path / "a"), formatted(tmp_path / "b", cluster_id="c2")
+    _, findings = check_directories([str(mine), str(theirs)], 1)
+    assert any("different clusters" in finding.text for finding in findings)
+    _, findings = check_directories([str(mine)], 2)
+    assert any("belongs to node 1, but node.id is 2" in finding.text for finding in findings)
+
+
+def test_a_directory_that_is_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"")
+    _, findings = check_directories([str(tmp_path)], 1)
+    assert levels(list(findings)) == {"wrong"}
+    _, findings = check_directories([str(tmp_path / "photo.jpg")], 1)
+    assert "is not a directory" in findings[0].text
+    _, findings = check_directories([str(tmp_path / "new")], 1)
+    assert levels(list(findings)) == {"note"}
+
+
+def test_a_locked_directory_and_a_taken_port(tmp_path: Path) -> None:
+    directory = formatted(tmp_path / "data")
+    lock = DirectoryLock(str(directory))
+    assert lock.acquire()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        taken.close()
+        config = NodeConfig.for_development(str(directory), port)
+        texts = [finding.text for finding in check_node(config) if finding.level == "wrong"]
+    lock.release()
+    assert any("Another node is using" in text for text in texts)
+
+
+def test_a_port_that_another_broker_has(tmp_path: Path) -> None:
+    with ScriptedBroker() as broker:
+        config = NodeConfig.for_development(str(tmp_path / "data"), broker.port)
+        texts = [finding.text for finding in check_node(config) if finding.level == "wrong"]
+    assert any("another Kafka broker answers there (cluster scripted)" in text for text in texts)
+
+
+def test_an_advertised_address_that_cannot_be_reached() -> None:
+    unreachable = MetadataResponse(
+        cluster_id="c",
+        brokers=[MetadataResponseBroker(node_id=3, host="127.0.0.1", port=1)],
+    )
+    with ScriptedBroker({ApiKey.METADATA: lambda _r, _v: unreachable}) as broker:
+        findings = check_cluster(broker.address)
+    assert findings[0].level == "ok"
+    assert "Broker 3 advertises 127.0.0.1:1, which cannot be reached" in findings[1].text
+
+
+def test_the_exit_code_says_whether_something_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with ScriptedBroker() as broker:
+        assert main(["doctor", "--bootstrap-server", broker.address, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {"level", "subject", "text"} <= document["findings"][0].keys()
+    assert main(["doctor", "--bootstrap-server", "127.0.0.1:1"]) == 1
+    assert capsys.readouterr().out.rstrip().endswith("1 thing is wrong.")
+
+
+def test_a_configuration_that_is_not_valid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("node.id=1\n")
+    assert main(["doctor", "-c", str(path)]) == 1
+    assert "WRONG  The configuration is not valid" in capsys.readouterr().out

@@ -1,0 +1,120 @@
+"""Dispatch, help and failures of the `headrace` command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from headrace.cli.main import main, overview
+from headrace.cli.tools import THEMES, find_tool
+
+#: A child sees the package where this process does, installed or not.
+CHILD_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def test_help_lists_every_tool_with_one_line() -> None:
+    text = overview()
+    for tools in THEMES.values():
+        for tool in tools:
+            assert f"  {tool.name:<20} {tool.summary}" in text
+
+
+def test_kafkas_script_names_are_understood() -> None:
+    for name in ("topics", "kafka-topics", "kafka-topics.sh"):
+        tool = find_tool(name)
+        assert tool is not None
+        assert tool.name == "topics"
+
+
+def test_a_misspelt_tool_is_told_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topisc"]) == 2
+    assert "Did you mean topics?" in capsys.readouterr().err
+
+
+def test_usage_errors_have_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", "--list", "--create"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "exactly one action" in captured.err
+    with pytest.raises(SystemExit) as caught:
+        main(["topics", "--no-such-option"])
+    assert caught.value.code == 2
+
+
+def test_a_failure_is_one_sentence_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEADRACE_DEBUG", raising=False)
+    monkeypatch.setattr("headrace.client.blocking.BOOTSTRAP_WAIT_MS", 0)
+    assert main(["topics", "--list", "--bootstrap-server", "nonsense"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "Traceback" not in error
+
+
+def test_headrace_debug_shows_where(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_DEBUG", "1")
+    assert main(["topics", "--list", "--bootstrap-server", "nonsense"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_command_tree_is_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["commands", "-o", "json"]) == 0
+    tree = json.loads(capsys.readouterr().out)
+    by_name = {command["name"]: command for command in tree["commands"]}
+    assert set(by_name) == {tool.name for tools in THEMES.values() for tool in tools}
+    flags = {flag for option in by_name["topics"]["options"] for flag in option["flags"]}
+    assert {"--create", "--bootstrap-server", "--if-not-exists", "-o"} <= flags
+    storage = {command["name"] for command in by_name["storage"]["commands"]}
+    assert {"format", "info", "random-uuid"} <= storage
+
+
+@pytest.mark.parametrize("tool", [tool.name for tools in THEMES.values() for tool in tools])
+def test_every_tool_has_help(tool: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([tool, "--help"])
+    assert caught.value.code == 0
+    assert f"usage: headrace {tool}" in capsys.readouterr().out
+
+
+def test_listing_topics_imports_nothing_heavy() -> None:
+    """Start-up time is a feature: what is not imported costs nothing."""
+    heavy = ("asyncio", "confluent_kafka", "numpy", "lz4", "cramjam", "uvloop", "json", "logging")
+    program = (
+        "import sys; from headrace.cli import main, topics\n"
+        "from headrace.client import blocking\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=CHILD_ENVIRONMENT,
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    program = (
+        "import sys; from headrace.cli.main import main\nsys.exit(main(['commands', '-o', 'json']))"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=CHILD_ENVIRONMENT,
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdout.close()
+    error = child.stderr.read()
+    child.stderr.close()
+    assert child.wait(30) in (0, 141)
+    assert error == b""
