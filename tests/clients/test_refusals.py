@@ -8,6 +8,17 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, Producer
 
+from headrace.base.errors import ErrorCode
+from headrace.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from headrace.records.batch import HEADER_SIZE
+from headrace.records.builder import build_batch
+from headrace.records.checksum import crc32c
+from headrace.records.record import Record
 from headrace.testing import EmbeddedKafka
 from tests.clients.client import Client, Row, SendFailedError
 from tests.clients.conftest import CLIENTS
@@ -68,3 +79,24 @@ def test_a_record_larger_than_the_client_allows_never_leaves_it(node: EmbeddedKa
     with pytest.raises(KafkaException, match="MSG_SIZE_TOO_LARGE"):
         producer.produce(node.topic(), b"x" * 2_000_000)
     producer.flush(30)
+
+
+def test_a_topic_may_ask_for_every_record_to_be_checked(node: EmbeddedKafka) -> None:
+    """A batch with a sound checksum and a broken inside: see docs/GAPS.md."""
+    batch = build_batch([Record(0, 1_700_000_000_000, None, b"value")])
+    batch[HEADER_SIZE] = 0x7E  # the first record claims to be longer than the batch
+    batch[17:21] = crc32c(batch[21:]).to_bytes(4, "big")
+
+    def send(topic: str) -> int:
+        data = PartitionProduceData(index=0, records=bytes(batch))
+        request = ProduceRequest(
+            acks=-1,
+            timeout_ms=30_000,
+            topic_data=[TopicProduceData(name=topic, partition_data=[data])],
+        )
+        answer = node.client.any_node().call(request, ProduceResponse, version=9)
+        return answer.responses[0].partition_responses[0].error_code
+
+    assert send(node.topic()) == ErrorCode.NONE
+    deep = node.topic(configs={"headrace.produce.validation": "deep"})
+    assert send(deep) in (ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE)

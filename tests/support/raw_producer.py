@@ -1,5 +1,6 @@
 """A producer that says its id, epoch and sequence numbers itself, as retries and bugs would."""
 
+import time
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -42,8 +43,9 @@ class RawProducer:
     def new_producer_id(self) -> int:
         """An id that the cluster has given to nobody else; its epoch is 0."""
         request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
-        response = self._client.any_node().call(request, InitProducerIdResponse)
-        assert (response.error_code, response.producer_epoch) == (0, 0)
+        # Apache Kafka has to fetch a block of ids first and asks for patience meanwhile.
+        response = self._client.admin(request, InitProducerIdResponse)
+        assert response.producer_epoch == 0
         return response.producer_id
 
     def send(self, topic: str, batch: bytes | bytearray, *, acks: int = -1) -> Produced:
@@ -101,9 +103,10 @@ def numbered_batch(
     producer_epoch: int = -1,
     base_sequence: int = -1,
 ) -> bytearray:
-    """Records with the keys kN and the values vN."""
+    """Records with the keys kN and the values vN, of now: old producers are forgotten."""
+    now_ms = int(time.time() * 1000)
     records = [
-        Record(offset, 1_700_000_000_000 + first + offset, b"k%d" % n, b"v%d" % n, ())
+        Record(offset, now_ms, b"k%d" % n, b"v%d" % n, ())
         for offset, n in enumerate(range(first, first + count))
     ]
     return build_batch(

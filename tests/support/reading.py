@@ -1,9 +1,10 @@
 """Everything in a topic, read with librdkafka and no group."""
 
 import time
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from tests.support.node import Node
 
@@ -22,14 +23,17 @@ class Seen(NamedTuple):
 
 
 def read_topic(
-    node: Node,
-    topic: str,
-    *,
-    partitions: int = 1,
-    committed: bool = True,
-    timeout: float = 60.0,
+    node: Node, topic: str, *, partitions: int = 1, committed: bool = True, timeout: float = 60.0
 ) -> list[Seen]:
     """All records from the beginning to the end as it is now, by partition and offset."""
+    found = read_topics(node, {topic: partitions}, committed=committed, timeout=timeout)
+    return found[topic]
+
+
+def read_topics(
+    node: Node, topics: Mapping[str, int], *, committed: bool = True, timeout: float = 60.0
+) -> dict[str, list[Seen]]:
+    """The same for several topics, which are given with their number of partitions."""
     consumer = Consumer(
         {
             "bootstrap.servers": node.bootstrap,
@@ -41,30 +45,31 @@ def read_topic(
             "fetch.wait.max.ms": 50,
         }
     )
-    consumer.assign([TopicPartition(topic, n, OFFSET_BEGINNING) for n in range(partitions)])
-    seen: list[Seen] = []
-    ended: set[int] = set()
+    waiting = {(topic, n) for topic, count in topics.items() for n in range(count)}
+    consumer.assign([TopicPartition(topic, n, OFFSET_BEGINNING) for topic, n in waiting])
+    seen: dict[str, list[Seen]] = {topic: [] for topic in topics}
     deadline = time.monotonic() + timeout
     try:
-        while len(ended) < partitions:
-            assert time.monotonic() < deadline, f"read only {len(seen)} records of {topic}"
-            for message in consumer.consume(1000, timeout=0.2):
-                error = message.error()
-                if error is None:
-                    seen.append(_seen(message))
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    ended.add(message.partition())
-                else:
-                    raise AssertionError(f"{topic}: {error}")
+        while waiting:
+            assert time.monotonic() < deadline, f"no end of {waiting} within {timeout} s"
+            message = consumer.poll(0.2)
+            if message is None:
+                continue
+            error = message.error()
+            if error is None:
+                seen[message.topic()].append(_seen(message))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                waiting.discard((message.topic(), message.partition()))
+            else:
+                raise AssertionError(f"{message.topic()}: {error}")
     finally:
         consumer.close()
-    return sorted(seen, key=lambda one: (one.partition, one.offset))
+    for records in seen.values():
+        records.sort(key=lambda one: (one.partition, one.offset))
+    return seen
 
 
-def _seen(message: object) -> Seen:
-    from confluent_kafka import Message
-
-    assert isinstance(message, Message)
+def _seen(message: Message) -> Seen:
     return Seen(
         message.partition(),
         message.offset(),

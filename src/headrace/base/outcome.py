@@ -30,6 +30,8 @@ class EndTransaction(NamedTuple):
 
     committed: bool
     coordinator_epoch: int
+    #: Partitions check the producer's epoch more strictly from version 2 on (KIP-890).
+    transaction_version: int = 0
 
 
 @dataclass(slots=True)
@@ -45,6 +47,8 @@ class Outcome(Generic[K, R]):
     #: Written instead of records.
     ends: EndTransaction | None = None
     timers: list[SetTimer | CancelTimer] = field(default_factory=list)
+    #: What else is to be done, once the records are safe, by whoever knows these things.
+    effects: list[Any] = field(default_factory=list)
     #: Whether the records count together or not at all; many tombstones may go in several batches.
     is_atomic: bool = True
     #: What to do instead, at a time, if the records cannot be written; without it, everybody in

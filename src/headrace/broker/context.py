@@ -26,6 +26,8 @@ class ConnectionInfo:
     #: The address and port of ours that accepted the connection.
     local_host: str
     local_port: int
+    #: Records of this many bytes or more may stay in their file until they are sent.
+    lazy_records_from: int = 1 << 62
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ request named. Handlers answer per item themselves; this is for errors that conc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from headrace.base.errors import KafkaError
@@ -15,26 +14,40 @@ from headrace.broker.parked import Close
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.schema import Field, Request, Response, Struct
 
-#: Responses without an error at the top: the list of the request that is answered item by item
-#: in a list of the response.
-_PER_ITEM: dict[ApiKey, tuple[str, str]] = {
-    ApiKey.METADATA: ("topics", "topics"),
-    ApiKey.CREATE_TOPICS: ("topics", "topics"),
-    ApiKey.DELETE_TOPICS: ("topics", "responses"),
-    ApiKey.CREATE_PARTITIONS: ("topics", "results"),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("topics", "topics"),
-    ApiKey.DESCRIBE_CONFIGS: ("resources", "results"),
-    ApiKey.ALTER_CONFIGS: ("resources", "responses"),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: ("resources", "responses"),
+#: Responses without an error at the top, at least in some versions: which list of the request is
+#: answered item by item in which list of the response. Where the request lists plain names, the
+#: third is what the response calls them.
+_PER_ITEM: dict[ApiKey, tuple[tuple[str, str, str], ...]] = {
+    ApiKey.METADATA: (("topics", "topics", ""),),
+    ApiKey.CREATE_TOPICS: (("topics", "topics", ""),),
+    # The topics of DeleteTopics were plain names before version 6.
+    ApiKey.DELETE_TOPICS: (("topics", "responses", ""), ("topic_names", "responses", "name")),
+    ApiKey.CREATE_PARTITIONS: (("topics", "results", ""),),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: (("topics", "topics", ""),),
+    ApiKey.DESCRIBE_CONFIGS: (("resources", "results", ""),),
+    ApiKey.ALTER_CONFIGS: (("resources", "responses", ""),),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (("resources", "responses", ""),),
+    ApiKey.WRITE_TXN_MARKERS: (("markers", "markers", ""),),
+    ApiKey.OFFSET_FETCH: (("groups", "groups", ""),),
+    ApiKey.FIND_COORDINATOR: (("coordinator_keys", "coordinators", "key"),),
+    ApiKey.DESCRIBE_GROUPS: (("groups", "groups", "group_id"),),
+    ApiKey.DELETE_GROUPS: (("groups_names", "results", "group_id"),),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: (("group_ids", "groups", "group_id"),),
+    ApiKey.SHARE_GROUP_DESCRIBE: (("group_ids", "groups", "group_id"),),
+    ApiKey.STREAMS_GROUP_DESCRIBE: (("group_ids", "groups", "group_id"),),
+    ApiKey.DESCRIBE_TRANSACTIONS: (
+        ("transactional_ids", "transaction_states", "transactional_id"),
+    ),
 }
 #: What says which item an answer is about.
-_NAMES = ("name", "topic", "topic_id", "resource_type", "resource_name")
+_NAMES = ("name", "topic", "topic_id", "resource_type", "resource_name", "group_id", "producer_id")
 #: What a request and a response call a partition, a list of topics, a list of partitions.
 _INDEXES = ("index", "partition_index", "partition")
-_ASKED_TOPICS = ("topic_data", "topics")
-_ANSWERED_TOPICS = ("responses", "topics")
+_CODES = ("error_code", "partition_error_code")
+_ASKED_TOPICS = ("topic_data", "topics", "v3_and_below_topics")
+_ANSWERED_TOPICS = ("responses", "topics", "results_by_topic_v3_and_below")
 _ASKED_PARTITIONS = ("partition_data", "partitions", "partition_indexes")
-_ANSWERED_PARTITIONS = ("partition_responses", "partitions")
+_ANSWERED_PARTITIONS = ("partition_responses", "partitions", "results_by_partition")
 
 
 def error_response(api: Api, version: int, request: Request, error: KafkaError) -> Response | Close:
@@ -48,31 +61,45 @@ def error_response(api: Api, version: int, request: Request, error: KafkaError) 
         _set_error(response, error)
         if version in top.versions:
             return response
-    per_item = _PER_ITEM.get(api.key)
-    if per_item is not None:
-        _fill_items(version, request, response, per_item, error)
+    per_item = [
+        lists
+        for lists in _PER_ITEM.get(api.key, ())
+        if version in request.fields[lists[0]].versions
+    ]
+    if per_item:
+        _fill_items(version, request, response, per_item[0], error)
     else:
         _fill_topics(request, response, error)
     return response
 
 
 def _set_error(target: Any, error: KafkaError) -> None:
-    target.error_code = int(error.code)
+    name = _first(_CODES, target)
+    if name is not None:
+        setattr(target, name, int(error.code))
     if "error_message" in target.fields:
         target.error_message = error.message or error.code.name
 
 
 def _fill_items(
-    version: int, request: Request, response: Response, lists: tuple[str, str], error: KafkaError
+    version: int,
+    request: Request,
+    response: Response,
+    lists: tuple[str, str, str],
+    error: KafkaError,
 ) -> None:
-    asked_items: Iterable[Any] = getattr(request, lists[0]) or ()
-    item_class = _item_class(response.fields[lists[1]])
-    items = [_named(item_class(), asked, version) for asked in asked_items]
-    # The topics of DeleteTopics were plain names before version 6.
-    items += [item_class(name=name) for name in getattr(request, "topic_names", ())]
-    for item in items:
-        _set_error(item, error)
-    setattr(response, lists[1], items)
+    source, target, name_field = lists
+    item_class = _item_class(response.fields[target])
+    items: list[Any] = []
+    for asked in getattr(request, source) or ():
+        if name_field:
+            items.append(item_class(**{name_field: asked}))
+        else:
+            items.append(_named(item_class(), asked, version))
+        if _first(_CODES, items[-1]) is None:
+            _fill_topics(asked, items[-1], error)
+        _set_error(items[-1], error)
+    setattr(response, target, items)
 
 
 def _named(item: Any, asked: Any, version: int) -> Any:
@@ -86,7 +113,7 @@ def _named(item: Any, asked: Any, version: int) -> Any:
     return item
 
 
-def _fill_topics(request: Request, response: Response, error: KafkaError) -> None:
+def _fill_topics(request: Struct, response: Struct, error: KafkaError) -> None:
     """Topic by topic, partition by partition: Produce, ListOffsets, DeleteRecords and the like."""
     source = _first(_ASKED_TOPICS, request)
     target = _first(_ANSWERED_TOPICS, response)
@@ -111,6 +138,8 @@ def _fill_partitions(asked: Any, topic: Any, error: KafkaError) -> None:
         item: Any = item_class()
         index = one if isinstance(one, int) else getattr(one, _first(_INDEXES, one) or "")
         setattr(item, _first(_INDEXES, item) or "", index)
+        if "base_offset" in item.fields:
+            item.base_offset = -1
         _set_error(item, error)
         partitions.append(item)
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.records.codecs import Codec
-from headrace.records.deep import recompress, validate_deep
+from headrace.records.deep import RefusedRecordsError, recompress, validate_deep
+
+#: A batch may hold more bad records than anybody wants to read about.
+_RECORD_ERRORS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Prepared:
     batch: bytes | None = None
     error_code: int = 0
     message: str = ""
+    #: The records at fault, by their number in the batch, and what is wrong with each (KIP-467).
+    record_errors: tuple[tuple[int, str], ...] = ()
 
     @property
     def failure(self) -> KafkaError | None:
@@ -41,6 +46,10 @@ def prepare(job: Preparation) -> Prepared:
         if job.codec is None:
             return Prepared()
         return Prepared(bytes(recompress(job.batch, Codec(job.codec), job.level)))
+    except RefusedRecordsError as error:
+        told = error.record_errors[:_RECORD_ERRORS_MAX]
+        errors = tuple((one.batch_index, one.message) for one in told)
+        return Prepared(None, int(error.code), error.message, errors)
     except KafkaError as error:
         return Prepared(None, int(error.code), error.message)
     except Exception as error:  # noqa: BLE001 - the edge of one batch; the broker tells its sender

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.preparation import Preparation, Prepared
-from headrace.protocol.messages.produce import PartitionProduceResponse
+from headrace.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+)
 from headrace.protocol.schema import RecordBytes
 from headrace.records.batch import BatchHeader
 from headrace.records.codecs import Codec
@@ -43,10 +46,6 @@ class ProducedBatch:
         size = header.size
         if size > config.max_message_bytes:
             raise self._too_large(size)
-        if header.is_transactional:
-            raise KafkaError(
-                ErrorCode.INVALID_TXN_STATE, "This node does not coordinate transactions yet."
-            )
         if not config.uses_append_time and header.max_timestamp >= 0:
             ahead_ms = header.max_timestamp - now_ms
             behind_ms = now_ms - header.base_timestamp
@@ -99,6 +98,10 @@ class ProducedBatch:
     def prepared(self, outcome: Prepared) -> None:
         """Take over what the preparation found."""
         self.failure = outcome.failure
+        self.result.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+            for index, message in outcome.record_errors
+        ]
         if outcome.batch is not None:
             converted = bytearray(outcome.batch)
             self.records = memoryview(converted)

@@ -9,6 +9,9 @@ from headrace.protocol.schema import Struct
 
 ErrorFinder = Callable[[Any], Iterator[int]]
 
+#: What responses call them; AddPartitionsToTxn has its own word.
+_CODES = ("error_code", "partition_error_code")
+
 
 def error_finder(struct: type[Struct]) -> ErrorFinder | None:
     """A function that gives every error code other than 0; None if the struct has no place for one.
@@ -22,13 +25,13 @@ def error_finder(struct: type[Struct]) -> ErrorFinder | None:
             finder = error_finder(inner.struct)
             if finder is not None:
                 nested.append((name, field.kind == "array", finder))
-    has_code = "error_code" in struct.fields
-    if not has_code and not nested:
+    code = next((name for name in _CODES if name in struct.fields), "")
+    if not code and not nested:
         return None
 
     def find(value: Any) -> Iterator[int]:
-        if has_code and value.error_code:
-            yield value.error_code
+        if code and getattr(value, code):
+            yield getattr(value, code)
         for name, is_array, finder in nested:
             inner = getattr(value, name)
             for one in (inner or ()) if is_array else (inner,):

@@ -4,56 +4,23 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
 
 from headrace.base.errors import KafkaError
+from headrace.cli.config_entities import (
+    DEFAULT_FLAGS,
+    FLAGS,
+    QUOTA_TYPES,
+    TYPES,
+    Entity,
+    parse_entities,
+)
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, UsageError, describe
 from headrace.cli.output import add_output_argument
 from headrace.client.properties import read_properties
 
-TYPES = (
-    "topics",
-    "clients",
-    "users",
-    "brokers",
-    "ips",
-    "client-metrics",
-    "groups",
-    "broker-loggers",
-)
-QUOTA_TYPES = ("users", "clients", "ips")
-#: The short forms, in the order in which Kafka looks at them.
-_FLAGS = {
-    "topic": "topics",
-    "client": "clients",
-    "user": "users",
-    "broker": "brokers",
-    "broker-logger": "broker-loggers",
-    "ip": "ips",
-    "client-metrics": "client-metrics",
-    "group": "groups",
-}
-_DEFAULT_FLAGS = {
-    "client-defaults": "clients",
-    "user-defaults": "users",
-    "broker-defaults": "brokers",
-    "ip-defaults": "ips",
-}
 #: A comma or equals sign outside of square brackets.
 _OUTSIDE = r"(?=[^\]]*(?:\[|$))"
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """What a setting belongs to: no name means all of the type, an empty one their default."""
-
-    type: str
-    name: str | None
-
-    @property
-    def singular(self) -> str:
-        return self.type.removesuffix("s")
 
 
 class _Name(argparse.Action):
@@ -92,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--entity-type", action="append", metavar="TYPE", help=f"one of {', '.join(TYPES)}")
     add("--entity-name", dest="names", action=_Name, metavar="NAME", help="its name or id")
     add("--entity-default", dest="names", action=_Name, nargs=0, help="the default of the type")
-    for flag, kind in _FLAGS.items():
+    for flag, kind in FLAGS.items():
         add(f"--{flag}", metavar="NAME", help=f"short for --entity-type {kind} --entity-name NAME")
-    for flag, kind in _DEFAULT_FLAGS.items():
+    for flag, kind in DEFAULT_FLAGS.items():
         add(f"--{flag}", action="store_true", help=f"the default of {kind}")
     add("--force", action="store_true", help=argparse.SUPPRESS)
 
@@ -124,58 +91,6 @@ def _completed(entity: Entity) -> str:
     if entity.name:
         return f"Completed updating config for {entity.singular} {entity.name}."
     return f"Completed updating default config for {entity.type} in the cluster."
-
-
-def parse_entities(args: argparse.Namespace) -> list[Entity]:
-    """One entity, or a user and a client; `UsageError` where the options make no sense."""
-    flags = [(kind, _value(args, flag)) for flag, kind in _FLAGS.items() if _value(args, flag)]
-    flags += [(kind, "") for flag, kind in _DEFAULT_FLAGS.items() if _value(args, flag)]
-    types = [*(args.entity_type or []), *(kind for kind, _ in flags)]
-    names = [*(args.names or []), *(name for _, name in flags)]
-    _check_types(types)
-    if flags and (args.entity_type or args.names):
-        raise UsageError(
-            "--entity-{type,name,default} should not be used in conjunction with specific"
-            " entity flags"
-        )
-    if len(names) > len(types):
-        raise UsageError("More entity names specified than entity types")
-    entities = [
-        Entity(kind, names[position] if position < len(names) else None)
-        for position, kind in enumerate(types)
-    ]
-    for entity in entities:
-        if entity.type in ("brokers", "broker-loggers") and entity.name:
-            _check_broker_id(entity)
-    return entities
-
-
-def _check_types(types: list[str]) -> None:
-    for kind in types:
-        if kind not in TYPES:
-            raise UsageError(
-                f"Invalid entity type {kind}, the entity type must be one of {', '.join(TYPES)}"
-                " with a --bootstrap-server or --bootstrap-controller argument"
-            )
-    repeated = [kind for position, kind in enumerate(types) if kind in types[:position]]
-    if repeated:
-        raise UsageError(f"Duplicate entity type(s) specified: {','.join(repeated)}")
-    if not types:
-        raise UsageError("At least one entity type must be specified")
-    if len(types) > 1 and set(types) != {"users", "clients"}:
-        raise UsageError("Only 'users' and 'clients' entity types may be specified together")
-
-
-def _check_broker_id(entity: Entity) -> None:
-    if not (entity.name or "").isdecimal():
-        raise UsageError(
-            f"The entity name for {entity.type} must be a valid integer broker id,"
-            f" but it is: {entity.name}"
-        )
-
-
-def _value(args: argparse.Namespace, flag: str) -> str:
-    return getattr(args, flag.replace("-", "_")) or ""
 
 
 def check_action(args: argparse.Namespace, entities: list[Entity]) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
 
-from headrace.cli.configs import Entity
+from headrace.cli.config_entities import Entity
+from headrace.cli.configs_scram import alter_credentials, ask_credentials
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.java_order import hash_order
 from headrace.cli.java_values import java_number
 from headrace.cli.output import print_json, wants_json
-from headrace.cli.scram import ITERATIONS_MIN, MECHANISMS, parse_iterations, salt_password
+from headrace.cli.scram import MECHANISMS
 from headrace.client.blocking import KafkaClient
 from headrace.client.errors import raise_for_code
 from headrace.protocol.messages.describe_client_quotas import EntryData
@@ -26,14 +25,13 @@ _CLIENT_QUOTAS = (
 )
 _IP_QUOTAS = ("connection_creation_rate",)
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
-_CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
 
 
 def describe(client: KafkaClient, entities: list[Entity], args: argparse.Namespace) -> None:
     entries = _ask_quotas(client, entities)
     credentials: list[tuple[str, list[tuple[str, int]]]] = []
     if entities[0].type == "users" and len(entities) == 1 and entities[0].name != "":
-        credentials = _ask_credentials(client, entities[0].name)
+        credentials = ask_credentials(client, entities[0].name)
     if wants_json(args):
         print_json(
             {
@@ -80,7 +78,7 @@ def alter(
     if quotas or removed:
         _alter_quotas(client, entities, quotas, removed)
     if scram or removed_scram:
-        _alter_credentials(client, entities[0].name or "", scram, removed_scram)
+        alter_credentials(client, entities[0].name or "", scram, removed_scram)
 
 
 def _check_names(entities: list[Entity], quotas: dict[str, str], has_scram: bool) -> None:
@@ -158,75 +156,3 @@ def _number(name: str, text: str) -> float:
         raise CommandFailedError(
             f"Cannot parse quota configuration value for {name}: {text}"
         ) from None
-
-
-# -------------------------------------------------------------------- SCRAM credentials
-
-
-def _ask_credentials(
-    client: KafkaClient, user: str | None
-) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Mechanism and iterations of each user; a user without credentials is left out."""
-    from headrace.base.errors import ErrorCode
-    from headrace.protocol.messages.describe_user_scram_credentials import (
-        DescribeUserScramCredentialsRequest,
-        DescribeUserScramCredentialsResponse,
-        UserName,
-    )
-
-    names = None if user is None else [UserName(name=user)]
-    request = DescribeUserScramCredentialsRequest(users=names)
-    answer = client.admin(request, DescribeUserScramCredentialsResponse)
-    mechanisms = {mechanism.number: mechanism.name for mechanism in MECHANISMS.values()}
-    found = []
-    for result in answer.results:
-        if result.error_code == ErrorCode.RESOURCE_NOT_FOUND:
-            continue
-        raise_for_code(result.error_code, result.error_message)
-        rows = [
-            (mechanisms.get(i.mechanism, "UNKNOWN"), i.iterations) for i in result.credential_infos
-        ]
-        found.append((result.user, rows))
-    return found
-
-
-def _alter_credentials(
-    client: KafkaClient, user: str, added: dict[str, str], removed: list[str]
-) -> None:
-    from headrace.protocol.messages.alter_user_scram_credentials import (
-        AlterUserScramCredentialsRequest,
-        AlterUserScramCredentialsResponse,
-        ScramCredentialDeletion,
-        ScramCredentialUpsertion,
-    )
-
-    upsertions = []
-    for name, text in added.items():
-        mechanism = MECHANISMS[name]
-        match = _CREDENTIAL.fullmatch(text)
-        if match is None:
-            raise CommandFailedError(f"Invalid credential property {name}={text}")
-        iterations = parse_iterations(mechanism, match[1] or str(ITERATIONS_MIN))
-        salt = os.urandom(32)
-        upsertions.append(
-            ScramCredentialUpsertion(
-                name=user,
-                mechanism=mechanism.number,
-                iterations=iterations,
-                salt=salt,
-                salted_password=salt_password(mechanism, match[2], salt, iterations),
-            )
-        )
-
-    def check(response: AlterUserScramCredentialsResponse) -> None:
-        for row in response.results:
-            raise_for_code(row.error_code, row.error_message)
-
-    request = AlterUserScramCredentialsRequest(
-        deletions=[
-            ScramCredentialDeletion(name=user, mechanism=MECHANISMS[name].number)
-            for name in removed
-        ],
-        upsertions=upsertions,
-    )
-    client.admin(request, AlterUserScramCredentialsResponse, check=check)

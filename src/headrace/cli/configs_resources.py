@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from headrace.base.errors import ErrorCode, KafkaError
-from headrace.cli.configs import Entity
+from headrace.cli.config_entities import Entity
+from headrace.cli.config_listing import RESOURCES, exists, expand
 from headrace.cli.failure import CommandFailedError
-from headrace.cli.java_order import hash_order
 from headrace.cli.output import print_json, wants_json
 from headrace.client.blocking import KafkaClient
 from headrace.client.connection import BlockingConnection
 from headrace.client.errors import raise_for_code
-from headrace.client.metadata import ask_topics
 from headrace.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -20,14 +18,6 @@ from headrace.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 
-#: Resource type, and the source of a setting that somebody made for just this entity.
-_RESOURCES = {
-    "topics": (2, 1),
-    "brokers": (4, 2),
-    "broker-loggers": (8, 6),
-    "client-metrics": (16, 7),
-    "groups": (32, 8),
-}
 _DYNAMIC_DEFAULT_BROKER_CONFIG = 3
 _SOURCES = (
     "UNKNOWN",
@@ -46,8 +36,8 @@ _SET, _DELETE = 0, 1
 def describe(client: KafkaClient, entities: list[Entity], args: argparse.Namespace) -> None:
     wanted = entities[0]
     document = []
-    for entity in _expand(client, wanted):
-        if wanted.name and not _exists(client, entity):
+    for entity in expand(client, wanted):
+        if wanted.name and not exists(client, entity):
             print(
                 f"The {entity.singular} '{entity.name}' doesn't exist and doesn't have"
                 " dynamic config."
@@ -91,7 +81,7 @@ def alter(
     request = IncrementalAlterConfigsRequest(
         resources=[
             AlterConfigsResource(
-                resource_type=_RESOURCES[entity.type][0],
+                resource_type=RESOURCES[entity.type][0],
                 resource_name=entity.name or "",
                 configs=changes,
             )
@@ -153,7 +143,7 @@ def _ask(client: KafkaClient, entity: Entity) -> list[DescribeConfigsResourceRes
     request = DescribeConfigsRequest(
         resources=[
             DescribeConfigsResource(
-                resource_type=_RESOURCES[entity.type][0],
+                resource_type=RESOURCES[entity.type][0],
                 resource_name=entity.name or "",
                 configuration_keys=None,
             )
@@ -182,60 +172,4 @@ def _is_dynamic(entity: Entity, row: DescribeConfigsResourceResult) -> bool:
         return True
     if entity.type == "brokers" and entity.name == "":
         return row.config_source == _DYNAMIC_DEFAULT_BROKER_CONFIG
-    return row.config_source == _RESOURCES[entity.type][1]
-
-
-def _expand(client: KafkaClient, wanted: Entity) -> list[Entity]:
-    """The entity itself, or all of its type that there are."""
-    if wanted.name is not None:
-        return [wanted]
-    if wanted.type == "brokers":
-        ids = sorted(client.refresh().nodes)
-        return [*(Entity("brokers", str(node)) for node in ids), Entity("brokers", "")]
-    return [Entity(wanted.type, name) for name in _existing(client, wanted.type)]
-
-
-def _exists(client: KafkaClient, entity: Entity) -> bool:
-    if not entity.name:
-        return True
-    if entity.type in ("brokers", "broker-loggers"):
-        return int(entity.name) in client.refresh().nodes
-    return entity.name in _existing(client, entity.type)
-
-
-def _existing(client: KafkaClient, kind: str) -> list[str]:
-    if kind == "topics":
-        topics = client.retry(lambda: ask_topics(client.any_node(), None)).topics
-        return hash_order(topic.name for topic in topics if topic.name is not None)
-    names = _with_settings(client, _RESOURCES[kind][0])
-    return [*_group_names(client), *names] if kind == "groups" else names
-
-
-def _with_settings(client: KafkaClient, resource_type: int) -> list[str]:
-    from headrace.protocol.messages.list_config_resources import (
-        ListConfigResourcesRequest,
-        ListConfigResourcesResponse,
-    )
-
-    request = ListConfigResourcesRequest(resource_types=[resource_type])
-    answer = client.admin(request, ListConfigResourcesResponse)
-    return [
-        row.resource_name for row in answer.config_resources if row.resource_type == resource_type
-    ]
-
-
-def _group_names(client: KafkaClient) -> list[str]:
-    """The groups of all brokers; a broker without groups has none to tell."""
-    from headrace.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-
-    names: dict[str, None] = {}
-    for node in client.refresh().nodes:
-        try:
-            answer = client.node(node).call(ListGroupsRequest(), ListGroupsResponse)
-        except KafkaError as error:
-            if error.code is ErrorCode.UNSUPPORTED_VERSION:
-                continue
-            raise
-        raise_for_code(answer.error_code)
-        names |= dict.fromkeys(group.group_id for group in answer.groups)
-    return list(names)
+    return row.config_source == RESOURCES[entity.type][1]

@@ -6,7 +6,7 @@ import base64
 from types import ModuleType
 from typing import Any
 
-from headrace.cli.dump_records import compact_json
+from headrace.cli.dump_decoders import compact_json
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.message_json import message_as_json
 from headrace.protocol import embedded

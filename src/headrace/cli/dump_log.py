@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from headrace.cli.failure import CommandFailedError
 
 if TYPE_CHECKING:
-    from headrace.cli.dump_records import RecordDecoder
+    from headrace.cli.dump_decoders import RecordDecoder
 
 _EVERYTHING = 2**31 - 1
 _DECODERS = {
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def make_decoder(args: argparse.Namespace) -> RecordDecoder | None:
     """What prints the content of records, or None when it is not asked for."""
-    from headrace.cli.dump_records import MetadataDecoder, PlainDecoder
+    from headrace.cli.dump_decoders import MetadataDecoder, PlainDecoder
 
     for option in ("share-group-state-decoder", "remote-log-metadata-decoder"):
         if getattr(args, option.replace("-", "_")):

@@ -143,10 +143,9 @@ def _node(answer: DescribeQuorumResponse, replica: ReplicaState) -> dict[str, ob
         if node.node_id == replica.replica_id
         for listener in node.listeners
     ]
-    node: dict[str, object] = {
-        "id": replica.replica_id,
-        "directoryId": None if directory == ZERO_UUID else format_uuid(directory),
-    }
+    node: dict[str, object] = {"id": replica.replica_id}
+    if directory != ZERO_UUID:  # voters of a static quorum have none
+        node["directoryId"] = format_uuid(directory)
     return {**node, "endpoints": endpoints} if endpoints else node
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 
 from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, UsageError, describe
 from headrace.cli.output import add_output_argument, print_json, wants_json
+from headrace.cli.topic_names import topic_names
 from headrace.client.blocking import KafkaClient
 
 ACTIONS = ("create", "list", "alter", "describe", "delete")
@@ -30,10 +30,6 @@ _VALID_ACTIONS = {
     "exclude-internal": ("list", "describe"),
     **dict.fromkeys(_REPORTS, ("describe",)),
 }
-_COLLISION_WARNING = (
-    "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_')"
-    " could collide. To avoid issues it is best to use either, but not both."
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,18 +73,21 @@ def run(args: argparse.Namespace) -> int:
     action = check_arguments(args)
     with open_client(args, "headrace-topics") as client:
         try:
-            if action == "create":
-                create(client, args)
-            elif action == "alter":
-                alter(client, args)
-            elif action == "delete":
-                delete(client, args)
-            elif action == "list":
+            if action == "list":
                 list_topics(client, args)
-            else:
+            elif action == "describe":
                 from headrace.cli.topics_describe import describe_topics
 
                 describe_topics(client, args)
+            else:
+                from headrace.cli import topic_changes
+
+                change = {
+                    "create": topic_changes.create,
+                    "alter": topic_changes.alter,
+                    "delete": topic_changes.delete,
+                }[action]
+                change(client, args)
         except KafkaError as error:
             raise CommandFailedError(
                 f"Error while executing topic command : {describe(error)}"
@@ -135,191 +134,9 @@ def _combination(one: str, other: str) -> UsageError:
     return UsageError(f'Option "[{one}]" can\'t be used with option "[{other}]"')
 
 
-# -------------------------------------------------------------------- the actions
-
-
-def create(client: KafkaClient, args: argparse.Namespace) -> None:
-    """Create one topic and say so, in Kafka's words."""
-    from headrace.base.errors import ErrorCode
-    from headrace.client.errors import raise_for_code
-    from headrace.protocol.messages.create_topics import (
-        CreatableReplicaAssignment,
-        CreatableTopic,
-        CreatableTopicConfig,
-        CreateTopicsRequest,
-        CreateTopicsResponse,
-    )
-
-    if args.replication_factor is not None and not 1 <= args.replication_factor <= 32767:
-        raise _failed("The replication factor must be between 1 and 32767 inclusive")
-    if args.partitions is not None and args.partitions < 1:
-        raise _failed("The partitions must be greater than 0")
-    assignment = parse_replica_assignment(args.replica_assignment)
-    topic = CreatableTopic(
-        name=args.topic,
-        num_partitions=args.partitions or -1,
-        replication_factor=args.replication_factor or -1,
-        assignments=[
-            CreatableReplicaAssignment(partition_index=index, broker_ids=brokers)
-            for index, brokers in enumerate(assignment)
-        ],
-        configs=[
-            CreatableTopicConfig(name=name, value=value)
-            for name, value in parse_topic_configs(args.config or []).items()
-        ],
-    )
-    if not wants_json(args) and ("." in args.topic or "_" in args.topic):
-        print(_COLLISION_WARNING)
-
-    def check(response: CreateTopicsResponse) -> None:
-        for result in response.topics:
-            raise_for_code(result.error_code, result.error_message)
-
-    request = CreateTopicsRequest(topics=[topic], timeout_ms=client.config.request_timeout_ms)
-    try:
-        client.admin(request, CreateTopicsResponse, check=check)
-    except KafkaError as error:
-        if error.code is ErrorCode.TOPIC_ALREADY_EXISTS and args.if_not_exists:
-            return
-        raise
-    if wants_json(args):
-        print_json({"created": args.topic})
-    else:
-        print(f"Created topic {args.topic}.")
-
-
 def list_topics(client: KafkaClient, args: argparse.Namespace) -> None:
     topics = topic_names(client, args.topic, exclude_internal=args.exclude_internal)
     if wants_json(args):
         print_json({"topics": topics})
     else:
         print("\n".join(topics))
-
-
-def alter(client: KafkaClient, args: argparse.Namespace) -> None:
-    """Raise the number of partitions of the topics that match."""
-    from headrace.client.errors import raise_for_code
-    from headrace.client.metadata import ask_topics
-    from headrace.protocol.messages.create_partitions import (
-        CreatePartitionsAssignment,
-        CreatePartitionsRequest,
-        CreatePartitionsResponse,
-        CreatePartitionsTopic,
-    )
-
-    topics = topic_names(client, args.topic)
-    require_topics(topics, args)
-    if not topics:
-        return
-    assignment = parse_replica_assignment(args.replica_assignment)
-    have = {t.name: len(t.partitions) for t in ask_topics(client.any_node(), topics).topics}
-    request = CreatePartitionsRequest(
-        topics=[
-            CreatePartitionsTopic(
-                name=topic,
-                count=args.partitions,
-                assignments=[
-                    CreatePartitionsAssignment(broker_ids=brokers)
-                    for brokers in assignment[have.get(topic, 0) :]
-                ]
-                if assignment
-                else None,
-            )
-            for topic in topics
-        ],
-        timeout_ms=client.config.request_timeout_ms,
-    )
-
-    def check(response: CreatePartitionsResponse) -> None:
-        for result in response.results:
-            raise_for_code(result.error_code, result.error_message)
-
-    client.admin(request, CreatePartitionsResponse, check=check)
-
-
-def delete(client: KafkaClient, args: argparse.Namespace) -> None:
-    from headrace.client.errors import raise_for_code
-    from headrace.protocol.messages.delete_topics import (
-        DeleteTopicsRequest,
-        DeleteTopicsResponse,
-        DeleteTopicState,
-    )
-
-    topics = topic_names(client, args.topic)
-    require_topics(topics, args)
-    if not topics:
-        return
-    request = DeleteTopicsRequest(
-        topics=[DeleteTopicState(name=topic) for topic in topics],
-        topic_names=topics,
-        timeout_ms=client.config.request_timeout_ms,
-    )
-
-    def check(response: DeleteTopicsResponse) -> None:
-        for result in response.responses:
-            raise_for_code(result.error_code, result.error_message)
-
-    client.admin(request, DeleteTopicsResponse, check=check)
-
-
-# -------------------------------------------------------------------- shared by the actions
-
-
-def topic_names(
-    client: KafkaClient, pattern: str | None, *, exclude_internal: bool = False
-) -> list[str]:
-    """The names of all topics that match, sorted."""
-    from headrace.cli.topic_filter import TopicFilter
-    from headrace.client.metadata import ask_topics
-
-    answer = client.retry(lambda: ask_topics(client.any_node(), None))
-    matches = TopicFilter(".*" if pattern is None else pattern)
-    return sorted(
-        topic.name
-        for topic in answer.topics
-        if topic.name is not None
-        and not (exclude_internal and topic.is_internal)
-        and matches.allows(topic.name, exclude_internal=exclude_internal)
-    )
-
-
-def require_topics(found: list[str], args: argparse.Namespace) -> None:
-    if args.topic and not found and not args.if_exists:
-        raise _failed(f"Topic '{args.topic}' does not exist as expected")
-
-
-def parse_replica_assignment(text: str | None) -> list[list[int]]:
-    """`1:2,2:3`: the brokers of partition 0, then those of partition 1."""
-    if not text:
-        return []
-    try:
-        assignment = [[int(broker) for broker in part.split(":")] for part in text.split(",")]
-    except ValueError as error:
-        raise _failed(f"Cannot read the replica assignment {text}") from error
-    for index, brokers in enumerate(assignment):
-        repeated = sorted({broker for broker in brokers if brokers.count(broker) > 1})
-        if repeated:
-            raise _failed(
-                "Partition replica lists may not contain duplicate entries: "
-                + ",".join(map(str, repeated))
-            )
-        if len(brokers) != len(assignment[0]):
-            raise _failed(f"Partition {index} has different replication factor: {brokers}")
-    return assignment
-
-
-def parse_topic_configs(pairs: list[str]) -> dict[str, str]:
-    configs = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip() or not value.strip() or re.search(r"=", value):
-            raise _failed(
-                "requirement failed: Invalid topic config: all configs to be added must be in"
-                ' the format "key=val".'
-            )
-        configs[name.strip()] = value.strip()
-    return configs
-
-
-def _failed(text: str) -> CommandFailedError:
-    return CommandFailedError(f"Error while executing topic command : {text}")

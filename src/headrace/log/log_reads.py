@@ -1,6 +1,7 @@
 """Reading from a log: bytes by offset, offsets by time, and what committed readers must skip."""
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.log.file_slice import FileSlice
 from headrace.log.log_state import LogState
 from headrace.log.time_lookup import (
     TimestampOffset,
@@ -8,6 +9,8 @@ from headrace.log.time_lookup import (
     find_max_timestamp,
 )
 from headrace.log.txn_index import AbortedTxn
+
+_NEVER = 1 << 62
 
 
 class LogReads(LogState):
@@ -23,6 +26,22 @@ class LogReads(LogState):
         Nothing at or past `end_offset` is returned, and no more than `max_bytes`, unless the
         first batch alone is larger and `at_least_one` asks for it all the same.
         """
+        data = self.read_or_slice(
+            offset, max_bytes, end_offset=end_offset, at_least_one=at_least_one, lazy_from=_NEVER
+        )
+        assert isinstance(data, bytes)  # noqa: S101 - nothing is lazy from there on
+        return data
+
+    def read_or_slice(
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        end_offset: int,
+        at_least_one: bool,
+        lazy_from: int,
+    ) -> bytes | FileSlice:
+        """Like `read`, but `lazy_from` bytes or more are left in the file, for `sendfile`."""
         log_end = self.log_end_offset
         if not self.log_start_offset <= offset <= log_end:
             raise KafkaError(
@@ -39,14 +58,17 @@ class LogReads(LogState):
         active = self.active
         try:
             if offset >= active.base_offset:
-                return active.read(offset, max_bytes, end_offset, log_end, at_least_one) or b""
-            return self._read_older(offset, max_bytes, end_offset, at_least_one)
+                return (
+                    active.read(offset, max_bytes, end_offset, log_end, at_least_one, lazy_from)
+                    or b""
+                )
+            return self._read_older(offset, max_bytes, end_offset, at_least_one, lazy_from)
         except OSError as error:
             raise self.fail("reading a segment", error) from error
 
     def _read_older(
-        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool
-    ) -> bytes:
+        self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool, lazy_from: int
+    ) -> bytes | FileSlice:
         """Read from a segment that is not the active one, or go on to those behind it."""
         segments = self.segments
         for index in range(max(segments.floor_index(offset), 0), len(segments)):
@@ -57,7 +79,7 @@ class LogReads(LogState):
                 next_offset = segments[index + 1].base_offset
             else:
                 next_offset = self.log_end_offset
-            data = segment.read(offset, max_bytes, end_offset, next_offset, at_least_one)
+            data = segment.read(offset, max_bytes, end_offset, next_offset, at_least_one, lazy_from)
             if data is not None:
                 return data
         return b""

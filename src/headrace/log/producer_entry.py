@@ -11,6 +11,7 @@ from headrace.records.batch import SEQUENCE_LIMIT, BatchHeader
 #: As many as a producer may have in flight and so may send again.
 BATCHES_REMEMBERED = 5
 NO_EPOCH = -1
+EPOCH_MAX = 2**15 - 1
 NO_TRANSACTION = -1
 
 SNAPSHOT_ENTRY = Struct(">qhiqiqiq")
@@ -77,8 +78,9 @@ class ProducerEntry:
         """A zombie's epoch is refused; a version 2 marker must bring a new one (KIP-890)."""
         if epoch > self.epoch or (epoch == self.epoch and transaction_version < 2):
             return
-        if epoch == self.epoch and self.txn_first_offset == NO_TRANSACTION:
-            return  # the same marker again: the transaction has ended already
+        is_same_marker = self.txn_first_offset == NO_TRANSACTION or epoch == EPOCH_MAX
+        if epoch == self.epoch and is_same_marker:
+            return  # the transaction has ended already, or there is no higher epoch to end it
         raise KafkaError(
             ErrorCode.INVALID_PRODUCER_EPOCH,
             f"Epoch {epoch} of producer {self.producer_id} is older than {self.epoch}.",

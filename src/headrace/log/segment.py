@@ -6,12 +6,14 @@ Nothing here knows of producers, epochs or high watermarks: offsets, positions a
 
 import os
 
+from headrace.log.file_slice import FileSlice
 from headrace.log.open_files import OpenFiles
 from headrace.log.scan import find_position, header_in_file, no_batch_at, scan_headers
 from headrace.log.segment_writes import SegmentWrites
 
 #: Positions remembered for readers that go on where they stopped, per segment.
 _HINTS_MAX = 64
+_NEVER = 1 << 62
 
 
 class Segment(SegmentWrites):
@@ -29,12 +31,18 @@ class Segment(SegmentWrites):
     # Reading
 
     def read(
-        self, offset: int, max_bytes: int, end_offset: int, next_offset: int, at_least_one: bool
-    ) -> bytes | None:
+        self,
+        offset: int,
+        max_bytes: int,
+        end_offset: int,
+        next_offset: int,
+        at_least_one: bool,
+        lazy_from: int = _NEVER,
+    ) -> bytes | FileSlice | None:
         """Whole batches from the one that holds `offset`; None if all of them are before it.
 
         Everything below `next_offset` that this segment will ever hold is in it; nothing at or
-        past `end_offset` is returned.
+        past `end_offset` is returned. From `lazy_from` bytes on they stay in the file.
         """
         position = self._hints.get(offset, -1)
         if position < 0:
@@ -58,7 +66,12 @@ class Segment(SegmentWrites):
         if fd < 0:
             fd = self.files.open(self.file)
         self.file.used = True
-        data = os.pread(fd, end - position, position)
+        size = end - position
+        data: bytes | FileSlice
+        if size >= lazy_from:
+            data = FileSlice(self.files, self.file, position, size)
+        else:
+            data = os.pread(fd, size, position)
         if end_offset < 0:
             if end + 8 <= self.size:
                 self._remember(int.from_bytes(os.pread(fd, 8, end), "big"), end)

@@ -95,7 +95,12 @@ class Partition:
         raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
 
     def append(
-        self, batch: memoryview, header: BatchHeader, now_ms: int, origin: AppendOrigin
+        self,
+        batch: memoryview,
+        header: BatchHeader,
+        now_ms: int,
+        origin: AppendOrigin,
+        transaction_version: int = 0,
     ) -> AppendResult:
         """Append a checked batch as leader and let waiting readers know."""
         result = self.log.append_as_leader(
@@ -104,6 +109,7 @@ class Partition:
             now_ms=now_ms,
             origin=origin,
             headers=((0, header),),
+            transaction_version=transaction_version,
         )
         if not result.duplicate:
             self.advance_high_watermark()

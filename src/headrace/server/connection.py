@@ -16,6 +16,9 @@ from typing import Protocol, cast
 from headrace.broker.context import ConnectionInfo
 from headrace.broker.dispatcher import Chunks, Dispatcher
 from headrace.broker.parked import Close, Parked
+from headrace.log.file_slice import FileSlice
+from headrace.protocol.compiler import Buffer
+from headrace.server.file_sender import FileSender
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +52,7 @@ class Connection(asyncio.BufferedProtocol):
         "_buffer",
         "_dispatcher",
         "_end",
+        "_file_sender",
         "_info",
         "_is_busy",
         "_is_closed",
@@ -77,6 +81,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport
         self._info: ConnectionInfo
         self._parked: Parked | None = None
+        self._file_sender: FileSender | None = None
         self._is_busy = False
         self._is_serving = False
         self._is_read_paused = False
@@ -114,12 +119,7 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._parked is not None:
-            self._parked.abandon()
-            self._parked = None
-        if not self._is_closed:
-            self._is_closed = True
-            self._owner.closed(self)
+        self._end_service()
 
     def pause_writing(self) -> None:
         """The client does not read its answers: no further request of its is served."""
@@ -194,12 +194,36 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(reply, list):
             if sum(map(len, reply)) <= _JOIN_MAX:
                 self._transport.write(b"".join(reply))
-            else:
-                self._transport.writelines(reply)
+            elif self._send_large(cast("list[Buffer | FileSlice]", reply)):
+                return
         elif reply is not None:
             self._close(reply.reason)
             return
         if not self._is_serving:
+            self._resume()
+
+    def _send_large(self, chunks: list[Buffer | FileSlice]) -> bool:
+        """Send megabytes without copying them again; True if that goes on after this returns."""
+        has_files = any(isinstance(chunk, FileSlice) for chunk in chunks)
+        if not has_files or self._transport.get_write_buffer_size() > 0:
+            self._transport.writelines(
+                [chunk.read() if isinstance(chunk, FileSlice) else chunk for chunk in chunks]
+            )
+            return False
+        if self._file_sender is None:
+            fd = self._transport.get_extra_info("socket").fileno()
+            self._file_sender = FileSender(asyncio.get_running_loop(), fd)
+        self._is_busy = True
+        self._file_sender.send(chunks, self._sent_files)
+        return True
+
+    def _sent_files(self, error: OSError | None) -> None:
+        self._is_busy = False
+        if self._is_closed:
+            return
+        if error is not None:
+            self._close(f"cannot send records: {error}")
+        elif not self._is_serving:
             self._resume()
 
     def _resume(self) -> None:
@@ -240,4 +264,6 @@ class Connection(asyncio.BufferedProtocol):
             if self._parked is not None:
                 self._parked.abandon()
                 self._parked = None
+            if self._file_sender is not None:
+                self._file_sender.close()
             self._owner.closed(self)

@@ -14,11 +14,15 @@ from headrace.broker.authorization import ANONYMOUS, Authorizer
 from headrace.broker.context import ConnectionInfo
 from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.metrics import BrokerMetrics
+from headrace.server import file_sender
 from headrace.server.connection import Connection
 
 logger = logging.getLogger(__name__)
 
 _IDLE_CHECK_S = 1.0
+#: Below this much, one read and one write are cheaper than `sendfile` besides a write.
+_SEND_FILES_FROM = 64 * 1024
+_NEVER = 1 << 62
 _BACKLOG = 1024
 
 
@@ -146,6 +150,7 @@ class Listener:
             peer[1],
             _plain_host(local[0]),
             local[1],
+            _SEND_FILES_FROM if file_sender.IS_AVAILABLE else _NEVER,
         )
 
     def closed(self, connection: Connection) -> None:

@@ -17,7 +17,11 @@ from headrace.base.settings.topic import topic_defaults
 from headrace.base.uuids import random_uuid
 from headrace.broker.authorization import AllowAll
 from headrace.broker.cluster_view import ClusterView
-from headrace.broker.coordination.internal_topics import OFFSETS_TOPIC, InternalTopics
+from headrace.broker.coordination.internal_topics import (
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    InternalTopics,
+)
 from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
@@ -41,6 +45,12 @@ from headrace.server.recovery import recover_in_processes
 from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_layers, broker_table, controller_table
 from headrace.server.sockets import bind
+from headrace.server.transaction_coordination import (
+    BrokerIdentity,
+    TransactionServices,
+    producer_ids_of,
+    transactions_topic,
+)
 
 if TYPE_CHECKING:
     from headrace.server.http_status import StatusServer
@@ -160,8 +170,23 @@ class Node:
             clock,
         )
         follow_groups(self.groups, self.partitions, self.plane)
+        self.transactions = TransactionServices(
+            lambda: broker_layers(config, self.plane.image).values(),
+            self.plane,
+            self.partitions,
+            self.groups,
+            self.scheduler,
+            clock,
+            producer_ids_of(BrokerIdentity(config.node_id, self.broker_epoch), self.plane),
+        )
+        self.transactions.follow(self.plane)
         internal_topics = InternalTopics(
-            self.plane, self.controller_settings, {OFFSETS_TOPIC: offsets_topic(config.values)}
+            self.plane,
+            self.controller_settings,
+            {
+                OFFSETS_TOPIC: offsets_topic(config.values),
+                TRANSACTIONS_TOPIC: transactions_topic(config.values),
+            },
         )
 
         # Serving.
@@ -184,6 +209,7 @@ class Node:
             sessions=self.sessions,
             prepare_elsewhere=self._prepare_elsewhere,
             groups=self.groups,
+            transactions=self.transactions,
             internal_topics=internal_topics,
         )
         limits = part_configs.connection_limits(config.values)
@@ -223,6 +249,7 @@ class Node:
             await self.status.stop()
         for listener in self.listeners:
             await listener.stop()
+        self.transactions.close()
         self.groups.coordinators.close()
         await self.batch_helper.close()
         await self.plane.close()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from headrace.server.allocator import keep_freed_memory
 from headrace.server.config import NodeConfig
 from headrace.server.node import Node
 
@@ -19,6 +20,7 @@ class NodeFailedError(Exception):
 
 def run_node(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
     """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order."""
+    keep_freed_memory()
     with new_runner() as runner:
         runner.run(_serve(config, on_ready))
 

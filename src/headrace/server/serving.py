@@ -32,8 +32,11 @@ from headrace.broker.handlers.describe_producers import DescribeProducersHandler
 from headrace.broker.handlers.describe_quorum import DescribeQuorumHandler
 from headrace.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
 from headrace.broker.handlers.fetch import FetchHandler
-from headrace.broker.handlers.find_coordinator import GROUP, FindCoordinatorHandler
-from headrace.broker.handlers.init_producer_id import InitProducerIdHandler, ProducerIds
+from headrace.broker.handlers.find_coordinator import (
+    GROUP,
+    TRANSACTION,
+    FindCoordinatorHandler,
+)
 from headrace.broker.handlers.list_config_resources import ListConfigResourcesHandler
 from headrace.broker.handlers.list_offsets import ListOffsetsHandler
 from headrace.broker.handlers.metadata import MetadataHandler
@@ -45,7 +48,6 @@ from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.log.log_manager import LogManager
-from headrace.metadata.controller.producer_ids import ProducerIdBlock, allocate_producer_ids
 from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.controller.topics import create_topics
 from headrace.metadata.image import ConfigResource, MetadataImage
@@ -58,6 +60,8 @@ from headrace.protocol.messages.create_topics import (
 from headrace.server.config import NodeConfig
 from headrace.server.metadata_plane import MetadataPlane
 from headrace.server.serving_groups import group_rows
+from headrace.server.serving_transactions import transaction_rows
+from headrace.server.transaction_coordination import TransactionServices
 
 Row = tuple[ApiKey, Access, Handler]
 
@@ -80,6 +84,7 @@ class Services:
     sessions: FetchSessions
     prepare_elsewhere: PrepareElsewhere
     groups: Groups
+    transactions: TransactionServices
     internal_topics: InternalTopics
 
 
@@ -92,7 +97,13 @@ def broker_table(services: Services) -> ApiTable:
             ApiKey.PRODUCE,
             on_each(Operation.WRITE, topic),
             ProduceHandler(
-                s.partitions, s.scheduler, s.clock, s.broker_config, s.metrics, s.prepare_elsewhere
+                s.partitions,
+                s.scheduler,
+                s.clock,
+                s.broker_config,
+                s.metrics,
+                s.prepare_elsewhere,
+                s.transactions.admission,
             ),
         ),
         (
@@ -127,12 +138,6 @@ def broker_table(services: Services) -> ApiTable:
             on_each(Operation.READ, topic),
             DescribeProducersHandler(s.partitions),
         ),
-        (
-            ApiKey.INIT_PRODUCER_ID,
-            # Kafka wants IdempotentWrite on the cluster or Write on any topic (KIP-679).
-            on_each(Operation.WRITE, topic),
-            InitProducerIdHandler(ProducerIds(_allocate_block(s))),
-        ),
     ]
     rows += [
         (
@@ -161,10 +166,18 @@ def broker_table(services: Services) -> ApiTable:
         (
             ApiKey.FIND_COORDINATOR,
             on_each(Operation.DESCRIBE, ResourceType.GROUP),
-            FindCoordinatorHandler(s.cluster, s.internal_topics, {GROUP: s.groups.coordinators}),
+            FindCoordinatorHandler(
+                s.cluster,
+                s.internal_topics,
+                {
+                    GROUP: s.groups.coordinators,
+                    TRANSACTION: s.transactions.transactions.coordinators,
+                },
+            ),
         ),
     ]
     rows += group_rows(s.groups, s.cluster)
+    rows += transaction_rows(s.transactions, s.groups, s.cluster, s.clock)
     return _table(services, rows + _administration(services))
 
 
@@ -287,18 +300,3 @@ def _auto_create(
         s.plane.submit(lambda image: create_topics(image, s.controller_settings, topics), created)
 
     return create
-
-
-def _allocate_block(
-    s: Services,
-) -> Callable[[Callable[[tuple[int, int] | KafkaError], None]], None]:
-    def allocate(done: Callable[[tuple[int, int] | KafkaError], None]) -> None:
-        def allocated(reply: ProducerIdBlock | KafkaError) -> None:
-            done(reply if isinstance(reply, KafkaError) else (reply.first, reply.size))
-
-        s.plane.submit(
-            lambda image: allocate_producer_ids(image, s.broker_config.node_id, s.broker_epoch),
-            allocated,
-        )
-
-    return allocate

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
     from headrace.client.blocking import KafkaClient
 
+#: A test's groups and transactions need no fifty partitions to be spread over.
+_DEFAULTS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+}
 _REMOVAL_ATTEMPTS = 10
 _PORT_ATTEMPTS = 5
 
@@ -36,8 +42,9 @@ _PORT_ATTEMPTS = 5
 class EmbeddedKafka:
     """A node of one broker and controller; a context manager that starts it and takes it away.
 
-    `settings` are Kafka's broker settings, above the defaults of `headrace up`. The node is a child
-    process unless `in_process` is set. With `data_dir` the data is kept there and stays.
+    `settings` are Kafka's broker settings, above the defaults of `headrace up` and internal topics
+    with one partition. The node is a child process unless `in_process` is set. With `data_dir` the
+    data is kept there and stays.
     """
 
     def __init__(
@@ -198,7 +205,7 @@ class EmbeddedKafka:
         delete_topics(self.client, names)
 
     def topics(self) -> list[str]:
-        """The names of all topics, sorted."""
+        """The names of all topics but Kafka's own, sorted."""
         from headrace.testing.topics import list_topics
 
         return list_topics(self.client)
@@ -231,13 +238,15 @@ class EmbeddedKafka:
                 return
             except NodeStartError as error:
                 # Somebody else may take a port between our look and the node's.
-                if attempt == _PORT_ATTEMPTS - 1 or "Cannot listen" not in str(error):
+                is_ours = "listeners" not in self.settings and "Cannot listen" in str(error)
+                if not is_ours or attempt == _PORT_ATTEMPTS - 1:
                     raise
 
     def _settings_on(self, ports: Mapping[str, int]) -> dict[str, str]:
         if "listeners" in self.settings:
-            return self.settings
+            return {**_DEFAULTS, **self.settings}
         return {
+            **_DEFAULTS,
             "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{ports['CONTROLLER']}",
             **self.settings,

@@ -67,7 +67,6 @@ def delete_topics(client: KafkaClient, names: Iterable[str]) -> None:
 
 
 def list_topics(client: KafkaClient) -> list[str]:
-    """The names of all topics, sorted."""
-    return sorted(
-        topic.name for topic in ask_topics(client.any_node(), None).topics if topic.name is not None
-    )
+    """The names of all topics but Kafka's own, sorted."""
+    topics = ask_topics(client.any_node(), None).topics
+    return sorted(t.name for t in topics if t.name is not None and not t.is_internal)

@@ -38,9 +38,7 @@ class TransactionCoordinator:
         """`coordinator_epoch` is the leader epoch of the partition; markers carry it."""
         self._config = config
         self._store = TransactionStore()
-        self._ending = Ending(
-            self._store, take_producer_id, transaction_version, coordinator_epoch
-        )
+        self._ending = Ending(self._store, take_producer_id, transaction_version, coordinator_epoch)
         initialization = Initialization(config, self._store, self._ending, take_producer_id)
         self._handlers: dict[type[Any], Callable[[int, Any, int], TransactionOutcome]] = {
             InitProducer: initialization.handle,
@@ -63,7 +61,7 @@ class TransactionCoordinator:
             outcome = self._handlers[type(request)](token, request, now_ms)
         except KafkaError as error:
             return Outcome(replies=[(token, error)])
-        if not self._store.ongoing and isinstance(request, AddPartitions):
+        if outcome.records and isinstance(request, AddPartitions) and not self._store.ongoing:
             outcome.timers.append(self._upkeep.abort_check(now_ms))
         return outcome
 

@@ -34,7 +34,6 @@ from headrace.transactions.transaction import (
 
 _S = TransactionState
 _FINISHED = {True: _S.COMPLETE_COMMIT, False: _S.COMPLETE_ABORT}
-_PREPARING = {True: _S.PREPARE_COMMIT, False: _S.PREPARE_ABORT}
 
 #: (token of a waiting request, its response).
 Replies = list[tuple[int, Any]]
@@ -122,11 +121,11 @@ class Ending:
         is_retry_of_last = _is_retry_of_last_epoch(current, request.producer)
         if current.producer_id != producer_id and not is_retry_of_last:
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        if current.state in (_S.COMPLETE_COMMIT, _S.COMPLETE_ABORT):
-            if is_retry or is_retry_of_last:
-                if current.state is _FINISHED[request.committed]:
-                    return True
-                raise _invalid(current, request)
+        is_finished = current.state in (_S.COMPLETE_COMMIT, _S.COMPLETE_ABORT)
+        if is_finished and (is_retry or is_retry_of_last):
+            if current.state is _FINISHED[request.committed]:
+                return True
+            raise _invalid(current, request)
         if epoch != current.producer_epoch:
             raise KafkaError(ErrorCode.PRODUCER_FENCED)
         if request.committed and current.state is not _S.ONGOING:

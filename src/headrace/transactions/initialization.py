@@ -57,9 +57,7 @@ class Initialization:
                 current, now_ms, [(token, KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS))]
             )
         after = self._next(current, request, now_ms)
-        return Outcome(
-            records=[(after.transactional_id, after)], replies=[(token, after.identity)]
-        )
+        return Outcome(records=[(after.transactional_id, after)], replies=[(token, after.identity)])
 
     def _new(self, request: InitProducer) -> Transaction:
         return Transaction(
@@ -70,14 +68,12 @@ class Initialization:
         )
 
     def _next(self, current: Transaction, request: InitProducer, now_ms: int) -> Transaction:
-        expected = request.expected
-        if is_exhausted(current.producer_epoch):
-            if expected is None or expected.producer_epoch == current.producer_epoch:
-                return current.rotated(
-                    self._take_producer_id(), request.timeout_ms, expected is not None, now_ms
-                )
-            raise KafkaError(ErrorCode.PRODUCER_FENCED)
-        expected_epoch = None if expected is None else expected.producer_epoch
+        expected_epoch = None if request.expected is None else request.expected.producer_epoch
+        is_latest = expected_epoch is None or expected_epoch == current.producer_epoch
+        if is_latest and is_exhausted(current.producer_epoch):
+            return current.rotated(
+                self._take_producer_id(), request.timeout_ms, expected_epoch is not None, now_ms
+            )
         return current.initialized(request.timeout_ms, expected_epoch, now_ms)
 
 

@@ -26,7 +26,7 @@ class Filter(NamedTuple):
             return False
         if self.states is not None and transaction.state not in self.states:
             return False
-        if 0 <= self.duration_ms and now_ms - transaction.start_ms <= self.duration_ms:
+        if self.duration_ms >= 0 and now_ms - transaction.start_ms <= self.duration_ms:
             return False
         return self.matches is None or self.matches(transaction.transactional_id)
 

@@ -58,7 +58,9 @@ AT_REST = PREDECESSORS[_S.DEAD]
 STATES_BY_LABEL = {state.label: state for state in TransactionState}
 
 
-def check_transition(transactional_id: str, before: TransactionState, after: TransactionState) -> None:
+def check_transition(
+    transactional_id: str, before: TransactionState, after: TransactionState
+) -> None:
     """A way that is not in the table is a bug: better no answer than a torn transaction."""
     check(
         before in PREDECESSORS[after],

@@ -13,6 +13,8 @@ from headrace.transactions.transaction import Transaction
 
 ABORT_TIMER = "abort"
 EXPIRY_TIMER = "expire"
+#: The timeout of a transaction that another system commits (KIP-939): only that may end it.
+_NO_TIMEOUT_MS = 2**31 - 1
 
 
 class Upkeep:
@@ -67,4 +69,6 @@ class Upkeep:
 
 
 def _is_late(transaction: Transaction, now_ms: int) -> bool:
+    if transaction.timeout_ms == _NO_TIMEOUT_MS:
+        return False
     return transaction.start_ms + transaction.timeout_ms < now_ms

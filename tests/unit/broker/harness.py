@@ -25,6 +25,11 @@ from headrace.broker.authorization import (
 )
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import ConnectionInfo
+from headrace.broker.coordination.internal_topics import (
+    OFFSETS_TOPIC,
+    TRANSACTIONS_TOPIC,
+    InternalTopics,
+)
 from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
@@ -59,7 +64,14 @@ from headrace.raft.voters import Voter, VoterSet
 from headrace.replication.partition import Partition
 from headrace.server import part_configs
 from headrace.server.config import NodeConfig
+from headrace.server.coordination import follow_groups, group_coordinators, offsets_topic
 from headrace.server.serving import Services, broker_table, controller_table
+from headrace.server.transaction_coordination import (
+    BrokerIdentity,
+    TransactionServices,
+    producer_ids_of,
+    transactions_topic,
+)
 
 T = TypeVar("T")
 NODE_ID = 1
@@ -172,6 +184,9 @@ class FakePlane:
         self.raft.handle(Started())
         self.log_end_offset = 0
 
+    def subscribe(self, listener: Callable[[Any, Any], None]) -> None:
+        self.listeners.append(listener)
+
     def apply(self, records: list[AnyRecord]) -> None:
         delta = MetadataDelta(self.image)
         for record in records:
@@ -253,6 +268,24 @@ class Broker:
         )
         self.plane.apply(self._bootstrap())
         self.plane.listeners.append(self.replicas.metadata_changed)
+        self.groups = group_coordinators(
+            part_configs.group_config(self.config.values),
+            lambda: self.plane.image,
+            self.scheduler,
+            self.clock,
+        )
+        plane: Any = self.plane
+        follow_groups(self.groups, self.partitions, plane)
+        self.transactions = TransactionServices(
+            lambda: self.config.values,
+            plane,
+            self.partitions,
+            self.groups,
+            self.scheduler,
+            self.clock,
+            producer_ids_of(BrokerIdentity(NODE_ID, 7), plane),
+        )
+        self.transactions.follow(plane)
         self.sessions = FetchSessions(4, iter(range(1, 1 << 20)).__next__)
         services = self._services()
         self.table = broker_table(services)
@@ -360,6 +393,16 @@ class Broker:
             cluster=ClusterView(plane, config),
             sessions=self.sessions,
             prepare_elsewhere=self._prepare,
+            groups=self.groups,
+            transactions=self.transactions,
+            internal_topics=InternalTopics(
+                self.plane,
+                self._controller_settings,
+                {
+                    OFFSETS_TOPIC: offsets_topic(self.config.values),
+                    TRANSACTIONS_TOPIC: transactions_topic(self.config.values),
+                },
+            ),
         )
 
     def _prepare(self, job: Preparation, done: Callable[[Prepared], None]) -> None:
@@ -404,7 +447,7 @@ def error_codes(struct: Struct) -> set[int]:
     found: set[int] = set()
     for name, field in struct.fields.items():
         value = getattr(struct, name)
-        if name == "error_code" and value:
+        if name in ("error_code", "partition_error_code") and value:
             found.add(value)
         elif field.kind == "struct" and value is not None:
             found |= error_codes(value)

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
-from headrace.broker.handlers.init_producer_id import ProducerIds
+from headrace.broker.producer_ids import ProducerIds
 from headrace.metadata.image import ConfigResource
 from headrace.protocol.messages import alter_configs, incremental_alter_configs
 from headrace.protocol.messages.create_partitions import (

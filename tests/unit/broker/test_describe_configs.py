@@ -256,6 +256,22 @@ def test_a_kind_of_resource_without_settings_spoils_the_whole_request(
     assert [result.error_code for result in results] == [ErrorCode.INVALID_REQUEST] * 2
 
 
+def test_an_answer_has_a_bounded_number_of_settings(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.broker.handlers.describe_configs._ENTRIES_MAX", 100)
+    resources = [
+        DescribeConfigsResource(
+            resource_type=ConfigResource.GROUP, resource_name=f"g{number}", configuration_keys=None
+        )
+        for number in range(20)
+    ]
+    results = broker.ask(DescribeConfigsRequest(resources=resources)).results
+    assert sum(len(result.configs) for result in results) <= 100
+    assert results[0].error_code == ErrorCode.NONE
+    assert results[-1].error_code == ErrorCode.INVALID_REQUEST
+
+
 def test_one_bad_resource_costs_the_others_nothing(broker: Broker) -> None:
     broker.create_topic("t")
     resources = [

@@ -46,6 +46,13 @@ def test_every_served_api_has_a_place_for_the_error_in_every_version(broker: Bro
                 assert codes == {ErrorCode.THROTTLING_QUOTA_EXCEEDED}, (api.key, version)
 
 
+@pytest.mark.parametrize("key", ApiKey, ids=lambda key: key.name)
+def test_no_api_at_all_makes_it_raise(key: ApiKey) -> None:
+    api = row(key)
+    for version in range(api.version_min, api.version_max + 1):
+        refusal(api, build(api.request, version, plain), version)
+
+
 def test_an_empty_request_is_refused_without_an_exception(broker: Broker) -> None:
     for api in broker.table:
         for version in range(api.version_min, api.version_max + 1):

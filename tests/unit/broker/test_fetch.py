@@ -376,6 +376,20 @@ def test_a_reader_of_a_log_that_was_cut_learns_where_it_diverged(broker: Broker)
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (0, 5)
 
 
+def test_a_reader_from_an_epoch_that_never_was_is_out_of_range(broker: Broker) -> None:
+    """Told nothing, it would ask the same again for ever."""
+    broker.create_topic("t")
+    fill(broker, 5)
+    partition = FetchPartition(
+        partition=0, fetch_offset=2, last_fetched_epoch=9, partition_max_bytes=1000
+    )
+    request = FetchRequest(
+        max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[partition])]
+    )
+    (data,) = partitions_of(broker.ask(request, 12)).values()
+    assert data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 def test_nobody_poses_as_a_follower(broker: Broker) -> None:
     broker.create_topic("t")
     fill(broker, 1)

@@ -159,6 +159,17 @@ def test_a_partition_asked_for_twice_is_an_invalid_request(filled: Broker) -> No
     assert [one.error_code for one in topic.partitions] == [ErrorCode.INVALID_REQUEST]
 
 
+def test_a_partition_asked_for_again_in_another_entry_is_one_asked_for_twice(
+    filled: Broker,
+) -> None:
+    entry = ListOffsetsTopic(
+        name="t", partitions=[ListOffsetsPartition(partition_index=0, timestamp=0)]
+    )
+    response = filled.ask(ListOffsetsRequest(topics=[entry, entry]))
+    codes = [one.error_code for topic in response.topics for one in topic.partitions]
+    assert codes == [ErrorCode.INVALID_REQUEST] * 2
+
+
 # OffsetForLeaderEpoch
 
 
@@ -231,8 +242,9 @@ def test_producers_are_described_as_the_log_knows_them(broker: Broker) -> None:
     produce(broker, batch(2, producer_id=5, producer_epoch=1, base_sequence=0))
     request = DescribeProducersRequest(
         topics=[
-            TopicRequest(name="t", partition_indexes=[0, 1, 7]),
+            TopicRequest(name="t", partition_indexes=[0, 1, 0, 7]),
             TopicRequest(name="not a name", partition_indexes=[0]),
+            TopicRequest(name="t", partition_indexes=[1, 0]),
         ]
     )
     known, invalid = broker.ask(request).topics

@@ -15,8 +15,10 @@ from headrace.protocol.messages.produce import (
     TopicProduceData,
 )
 from headrace.records.batch import BatchHeader, check_batch, read_header, stamp_crc
+from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec
 from headrace.records.reader import read_batch
+from headrace.records.record import Record
 from headrace.replication.partition import Leadership
 from tests.unit.broker.batches import NOW, PRODUCE_BY_NAME, batch, fetch, produce, produce_request
 from tests.unit.broker.batches import records as some_records
@@ -349,6 +351,16 @@ def test_a_compacted_topic_takes_no_record_without_a_key(broker: Broker) -> None
     mixed = batch(2, key=None, codec=Codec.GZIP)
     assert produce(broker, mixed).error_code == ErrorCode.INVALID_RECORD
     assert end_offset(broker) == 1
+
+
+def test_every_record_without_a_key_is_named(broker: Broker) -> None:
+    broker.create_topic("t", cleanup_policy="compact")
+    mixed = [Record(n, NOW, None if n % 2 else b"k", b"v", []) for n in range(5)]
+    result = produce(broker, build_batch(mixed))
+    assert [error.batch_index for error in result.record_errors] == [1, 3]
+    assert all(error.batch_index_error_message for error in result.record_errors)
+    crowd = produce(broker, batch(5_000, key=None, codec=Codec.ZSTD))
+    assert len(crowd.record_errors) == 1_000
 
 
 def test_a_topic_that_also_deletes_needs_keys_as_well(broker: Broker) -> None:

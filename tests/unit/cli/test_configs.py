@@ -7,14 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.cli.configs import (
-    Entity,
-    add_arguments,
-    check_action,
-    parse_additions,
-    parse_deletions,
-    parse_entities,
-)
+from headrace.cli.config_entities import Entity, parse_entities
+from headrace.cli.configs import add_arguments, check_action, parse_additions, parse_deletions
 from headrace.cli.configs_quotas import quota_line
 from headrace.cli.configs_resources import setting_line
 from headrace.cli.failure import CommandFailedError, UsageError
@@ -23,7 +17,6 @@ from headrace.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsSynonym,
 )
-
 
 TWO_TYPES = ("--entity-type", "users", "--entity-default", "--entity-type", "clients")
 

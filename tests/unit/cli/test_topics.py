@@ -9,7 +9,7 @@ import pytest
 from headrace.base.errors import ErrorCode
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.main import main
-from headrace.cli.topics import parse_replica_assignment, parse_topic_configs
+from headrace.cli.topic_changes import parse_replica_assignment, parse_topic_configs
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.create_topics import (
     CreatableTopicResult,

@@ -10,7 +10,7 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.coordination.loading import Loader
 from headrace.broker.coordination.placement import partition_for
 from headrace.broker.coordination.records_log import RecordCodec
-from headrace.broker.coordination.shard import Shard, ShardState
+from headrace.broker.coordination.shard import Perform, Shard, ShardState
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.metadata.changes import MetadataChanges
@@ -29,6 +29,7 @@ class Coordinators:
         image: Callable[[], MetadataImage],
         scheduler: Scheduler,
         clock: Clock,
+        perform: Perform | None = None,
     ) -> None:
         self.topic = topic
         self._make = make
@@ -36,6 +37,7 @@ class Coordinators:
         self._image = image
         self._scheduler = scheduler
         self._clock = clock
+        self._perform = perform
         self._shards: dict[int, Shard] = {}
 
     def __iter__(self) -> Iterator[Shard]:
@@ -54,7 +56,10 @@ class Coordinators:
 
     def shard_for(self, key: str) -> Shard:
         """The active shard for a key, or Kafka's reason why there is none here."""
-        index = self.partition_of(key)
+        return self.shard_of(self.partition_of(key))
+
+    def shard_of(self, index: int | None) -> Shard:
+        """The active shard of a partition of the internal topic."""
         shard = None if index is None else self._shards.get(index)
         if shard is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -98,7 +103,14 @@ class Coordinators:
             if old.partition is partition:
                 return
             old.close()
-        shard = Shard(self._make(partition), self._codec, partition, self._scheduler, self._clock)
+        shard = Shard(
+            self._make(partition),
+            self._codec,
+            partition,
+            self._scheduler,
+            self._clock,
+            self._perform,
+        )
         self._shards[partition.index] = shard
         Loader(shard, self._scheduler.call_soon).start()
 

@@ -54,12 +54,12 @@ class RecordsLog:
         producer_id, producer_epoch = outcome.producer or (-1, -1)
         if outcome.ends is not None:
             marker = end_txn_batch(
-                EndTxnMarker(*outcome.ends),
+                EndTxnMarker(outcome.ends.committed, outcome.ends.coordinator_epoch),
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
                 timestamp=now_ms,
             )
-            return self._write(marker, now_ms)
+            return self._write(marker, now_ms, outcome.ends.transaction_version)
         records = []
         for index, (key, value) in enumerate(outcome.records):
             key_bytes, value_bytes = self._codec.encode(key, value)
@@ -76,7 +76,7 @@ class RecordsLog:
             last_offset = self._write(batch, now_ms)
         return last_offset
 
-    def _write(self, batch: bytearray, now_ms: int) -> int:
+    def _write(self, batch: bytearray, now_ms: int, transaction_version: int = 0) -> int:
         partition = self._partition
         try:
             if len(batch) > partition.log.config.max_message_bytes:
@@ -85,7 +85,9 @@ class RecordsLog:
             partition.require_enough_replicas(partition.log.config.min_insync_replicas)
             view = memoryview(batch)
             header = BatchHeader(batch, 0)
-            return partition.append(view, header, now_ms, AppendOrigin.COORDINATOR).last_offset
+            return partition.append(
+                view, header, now_ms, AppendOrigin.COORDINATOR, transaction_version
+            ).last_offset
         except KafkaError as error:
             code = _WRITE_ERRORS.get(error.code, error.code)
             raise KafkaError(code, error.message) from error

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 #: Gets a response, or the error that kept its records from being written.
 Reply = Callable[[Any], None]
+#: Carries out one of `Outcome.effects` for a shard.
+Perform = Callable[["Shard", Any], None]
 #: Something that happens to a coordinator; gets the wall clock.
 Event = Callable[[int], Outcome[Any, Any]]
 
@@ -65,7 +67,9 @@ class Shard:
         partition: Partition,
         scheduler: Scheduler,
         clock: Clock,
+        perform: Perform | None = None,
     ) -> None:
+        self._perform = perform
         self.coordinator = coordinator
         self.codec = codec
         self.partition = partition
@@ -204,6 +208,9 @@ class Shard:
                 self._timers.cancel(change.name)
             else:
                 self._timers.set(change.name, change.at_ms)
+        if self._perform is not None:
+            for effect in outcome.effects:
+                self._perform(self, effect)
         for token, response in outcome.replies:
             self._reply(token, response)
 

@@ -36,6 +36,9 @@ _GUARDS = {
 }
 _CLUSTER_GUARD = (ResourceType.CLUSTER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _KINDS = frozenset(ConfigResource) - {ConfigResource.UNKNOWN}
+#: The most settings in one answer, those of some 29,000 topics. A request may name any number of
+#: groups, whether they exist or not, and a line of it would cost us a page.
+_ENTRIES_MAX = 1_000_000
 _BROKER_ID = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -66,6 +69,7 @@ class DescribeConfigsHandler:
         image = self._cluster.image
         described: dict[object, list[DescribeConfigsResourceResult]] = {}
         results = []
+        room = _ENTRIES_MAX
         for resource in request.resources:
             result = DescribeConfigsResult(
                 resource_type=resource.resource_type,
@@ -81,6 +85,12 @@ class DescribeConfigsHandler:
                 if configs is None:
                     entries = self._describe(resource, image)
                     configs = described[alike] = [_result(entry, request) for entry in entries]
+                room -= len(configs)
+                if room < 0:
+                    raise KafkaError(
+                        ErrorCode.INVALID_REQUEST,
+                        "Too many resources for one answer; ask for fewer.",
+                    )
                 result.configs = configs
             except KafkaError as error:
                 result.error_code = int(error.code)
@@ -143,7 +153,8 @@ def _alike(resource: DescribeConfigsResource, image: MetadataImage) -> object:
     kind, name = resource.resource_type, resource.resource_name
     own = tuple(sorted(image.config(kind, name).items()))
     keys = tuple(resource.configuration_keys or ())
-    if kind == ConfigResource.TOPIC and name in image.topics_by_name:
+    is_any = kind in (ConfigResource.GROUP, ConfigResource.CLIENT_METRICS) and bool(name)
+    if is_any or (kind == ConfigResource.TOPIC and name in image.topics_by_name):
         return kind, own, keys
     return kind, own, keys, name
 

@@ -25,16 +25,17 @@ class DescribeProducersHandler:
     def __call__(
         self, context: RequestContext, request: DescribeProducersRequest
     ) -> DescribeProducersResponse:
+        # However often a partition is named, its producers are told once.
+        asked: dict[str, dict[int, None]] = {}
+        for topic in request.topics:
+            asked.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
         return DescribeProducersResponse(
             topics=[
                 TopicResponse(
-                    name=topic.name,
-                    partitions=[
-                        self._describe(context, topic.name, index)
-                        for index in topic.partition_indexes
-                    ],
+                    name=name,
+                    partitions=[self._describe(context, name, index) for index in indexes],
                 )
-                for topic in request.topics
+                for name, indexes in asked.items()
             ]
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
@@ -23,6 +24,7 @@ from headrace.protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from headrace.protocol.schema import RecordBytes
 from headrace.replication.partition import READ_COMMITTED, Partition
 
 _TOPIC_IDS_SINCE = 13
@@ -168,6 +170,8 @@ class _Fetch:
         offset = position.fetch_offset
         if position.last_fetched_epoch >= 0:
             end = log.leader_epochs.end_offset_for(position.last_fetched_epoch, log.log_end_offset)
+            if end.epoch < 0 or offset < log.log_start_offset:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
             if end.epoch < position.last_fetched_epoch or end.start_offset < offset:
                 data.diverging_epoch = EpochEndOffset(epoch=end.epoch, end_offset=end.start_offset)
                 return data
@@ -176,7 +180,15 @@ class _Fetch:
         stop = data.last_stable_offset if is_committed else data.high_watermark
         if offset < stop and (left > 0 or is_first):
             size = min(position.max_bytes, max(left, 0))
-            data.records = log.read(offset, size, end_offset=stop, at_least_one=is_first)
+            read = log.read_or_slice(
+                offset,
+                size,
+                end_offset=stop,
+                at_least_one=is_first,
+                lazy_from=self._context.connection.lazy_records_from,
+            )
+            # Of records the encoder takes the length and passes them on, whatever they are.
+            data.records = cast(RecordBytes, read)
         if is_committed:
             data.aborted_transactions = [
                 AbortedTransaction(

@@ -43,7 +43,8 @@ class FindCoordinatorHandler:
                 ErrorCode.INVALID_REQUEST, f"Coordinator type {request.key_type} is not served."
             )
             return _response(context, [_refused(key, refusal) for key in keys])
-        if kind.partition_count:
+        # Whoever may not know of any of them does not bring the topic about either.
+        if kind.partition_count or not any(_allows(context, request, key) for key in keys):
             return _response(context, [self._find(context, kind, request, key) for key in keys])
         parked = Parked()
 
@@ -65,8 +66,7 @@ class FindCoordinatorHandler:
         request: FindCoordinatorRequest,
         key: str,
     ) -> Coordinator:
-        resource = ResourceType.TRANSACTIONAL_ID if request.key_type else ResourceType.GROUP
-        if not context.allows(Operation.DESCRIBE, resource, key):
+        if not _allows(context, request, key):
             code = (
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
                 if request.key_type
@@ -81,6 +81,11 @@ class FindCoordinatorHandler:
             if address.node_id == leader:
                 return _found(key, address)
         return _refused(key, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def _allows(context: RequestContext, request: FindCoordinatorRequest, key: str) -> bool:
+    resource = ResourceType.TRANSACTIONAL_ID if request.key_type else ResourceType.GROUP
+    return context.allows(Operation.DESCRIBE, resource, key)
 
 
 def _found(key: str, address: Address) -> Coordinator:

@@ -2,7 +2,8 @@
 
 The common case runs straight through on the loop: header, checksum, write. A batch whose inside
 must be seen (compacted topics, another compression type, deep validation) parks the request
-while a helper process looks; a flush that the topic demands parks it until the disk has it.
+while a helper process looks; the first batch of a transaction parks it until the coordinator has
+answered; a flush that the topic demands parks it until the disk has it.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
+from headrace.broker.coordination.admission import Admission
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Close, Parked, Reply, Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.broker.produced_batch import ProducedBatch
+from headrace.broker.transactional_produce import TransactionalProduce
 from headrace.log.append import AppendOrigin
 from headrace.log.flushing import Flush
 from headrace.metadata.controller.topic_names import INTERNAL_TOPICS
@@ -46,6 +49,8 @@ _TOPIC_IDS_SINCE = 13
 #: A batch with no more records than this is looked into on the spot.
 _FEW_RECORDS = 64
 
+#: The last step, once nothing has to be waited for.
+Append = Callable[[ProduceRequest, ProduceResponse, list[ProducedBatch], int], "Reply | Parked"]
 #: Runs a preparation off the loop; the callback gets the outcome on the loop.
 PrepareElsewhere = Callable[[Preparation, Callable[[Prepared], None]], None]
 
@@ -61,7 +66,9 @@ class ProduceHandler:
         config: BrokerConfig,
         metrics: BrokerMetrics,
         prepare_elsewhere: PrepareElsewhere,
+        admission: Admission,
     ) -> None:
+        self._admission = admission
         self._prepare_elsewhere = prepare_elsewhere
         self._partitions = partitions
         self._scheduler = scheduler
@@ -74,6 +81,7 @@ class ProduceHandler:
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
         now_ms = self._clock.wall_ms()
         batches: list[ProducedBatch] = []
+        transactional: list[ProducedBatch] = []
         response = ProduceResponse()
         for topic in request.topic_data:
             answer = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
@@ -106,9 +114,17 @@ class ProduceHandler:
                             "Produce requests below version 7 may not contain zstd.",
                         )
                     batches.append(batch)
+                    if header.is_transactional:
+                        transactional.append(batch)
                 except KafkaError as error:
                     self._refuse(result, error, name)
-        return self._prepare(request, response, batches, now_ms)
+        if not transactional:
+            return self._prepare(request, response, batches, now_ms, self._append)
+        in_transaction = TransactionalProduce(
+            self._admission, context, request.transactional_id, transactional
+        )
+        append = partial(self._append_admitted, in_transaction)
+        return self._prepare(request, response, batches, now_ms, append)
 
     def _find(
         self, context: RequestContext, topic: TopicProduceData
@@ -132,6 +148,7 @@ class ProduceHandler:
         response: ProduceResponse,
         batches: list[ProducedBatch],
         now_ms: int,
+        append: Append,
     ) -> Reply | Parked:
         """Look into those batches that must be looked into, then append."""
         deep = self._config.deep_validation
@@ -145,7 +162,7 @@ class ProduceHandler:
             else:
                 slow.append((batch, job))
         if not slow:
-            return self._append(request, response, batches, now_ms)
+            return append(request, response, batches, now_ms)
         parked = Parked()
         waiting = len(slow)
 
@@ -154,14 +171,29 @@ class ProduceHandler:
             batch.prepared(outcome)
             waiting -= 1
             if waiting == 0:
-                reply = self._append(request, response, batches, self._clock.wall_ms())
-                if isinstance(reply, Parked):
-                    reply.when_done(parked.complete)
-                else:
-                    parked.complete(reply)
+                reply = append(request, response, batches, self._clock.wall_ms())
+                _pass_on(reply, parked)
 
         for batch, job in slow:
             self._prepare_elsewhere(job, partial(prepared, batch))
+        return parked
+
+    def _append_admitted(
+        self,
+        in_transaction: TransactionalProduce,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        batches: list[ProducedBatch],
+        now_ms: int,
+    ) -> Reply | Parked:
+        """Append what the coordinator lets into the transaction, as soon as it says so."""
+        parked = Parked()
+
+        def admitted() -> None:
+            reply = self._append(request, response, batches, self._clock.wall_ms())
+            _pass_on(reply, parked)
+
+        in_transaction.admit(admitted)
         return parked
 
     def _append(
@@ -281,3 +313,10 @@ class ProduceHandler:
                     name = ErrorCode(result.error_code).name
                     return Close(f"produce with acks=0 failed: {name}")
         return None
+
+
+def _pass_on(reply: Reply | Parked, parked: Parked) -> None:
+    if isinstance(reply, Parked):
+        reply.when_done(parked.complete)
+    else:
+        parked.complete(reply)

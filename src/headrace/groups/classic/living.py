@@ -91,6 +91,9 @@ class Living:
             self._remove(group, group.members[member_id], outcome)
             if group.state in HAS_GENERATION:
                 self._rebalance.prepare(group, f"{member_id} was silent", now_ms, outcome)
+                return outcome
+        else:
+            return outcome
         if group.state is State.PREPARING_REBALANCE and group.has_all_joined:
             self._rebalance.complete_join(group, now_ms, outcome)
         return outcome

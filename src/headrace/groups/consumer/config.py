@@ -49,14 +49,19 @@ class GroupTiming(NamedTuple):
     assignment_interval_ms: int
 
 
+_SESSION_TIMEOUT_MS = Bounded(45_000, 45_000, 60_000)
+_HEARTBEAT_INTERVAL_MS = Bounded(5_000, 5_000, 15_000)
+_ASSIGNMENT_INTERVAL_MS = Bounded(1_000, 0, 15_000)
+
+
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupConfig:
     """Defaults are Kafka's."""
 
-    session_timeout_ms: Bounded = Bounded(45_000, 45_000, 60_000)
-    heartbeat_interval_ms: Bounded = Bounded(5_000, 5_000, 15_000)
+    session_timeout_ms: Bounded = _SESSION_TIMEOUT_MS
+    heartbeat_interval_ms: Bounded = _HEARTBEAT_INTERVAL_MS
     #: The least time from one target assignment of a group to the next.
-    assignment_interval_ms: Bounded = Bounded(1_000, 0, 15_000)
+    assignment_interval_ms: Bounded = _ASSIGNMENT_INTERVAL_MS
     members_max: int = 2**31 - 1
     #: The first one serves groups whose members ask for none.
     assignors: tuple[str, ...] = ("uniform", "range")

@@ -8,14 +8,11 @@ its own heartbeats, so nobody has to stop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import SetTimer
 from headrace.groups.consumer.group_records import group_tombstones
 from headrace.groups.consumer.member import Member, Partitions
-from headrace.groups.consumer.soft_state import SoftState
-from headrace.groups.consumer.subscriptions import Subscriptions
+from headrace.groups.consumer.members import Members
+from headrace.groups.consumer.offset_rights import check_fetch, commit_check
 from headrace.groups.group import (
     CONSUMER_PROTOCOL_TYPE,
     Group,
@@ -26,139 +23,74 @@ from headrace.groups.group import (
 
 #: Where every group begins, so that the first member to join makes it 2.
 FIRST_EPOCH = 1
-#: Since this version of OffsetCommit a member can give its epoch.
-_COMMITS_WITH_EPOCH = 9
-_NO_TARGET: Partitions = {}
+_NOTHING: Partitions = {}
+_REFRESH_INTERVAL_MS = 2**31 - 1
 
 
 class ConsumerGroup(Group):
-    """The state of one group: what its records say, and no more, except for `soft`."""
+    """The state of one group: what its records say, except where said otherwise."""
 
     type = GroupType.CONSUMER
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
         self.group_epoch = FIRST_EPOCH
+        #: Of the topics that the group read when its epoch was last raised.
         self.metadata_hash = 0
         self.assignment_epoch = FIRST_EPOCH
-        #: 0 if the target comes from a classic group or from a version that kept no time.
+        #: 0 if the target comes from a classic group, or from a version that kept no time.
         self.assignment_timestamp_ms = 0
-        #: What each member is meant to own.
+        #: What each member is meant to own, by member id.
         self.targets: dict[str, Partitions] = {}
-        self.subscriptions = Subscriptions()
+        self.members = Members(group_id)
         #: Before 4.1 Kafka wrote out the metadata of topics; such a record wants a tombstone.
         self.has_partition_metadata_record = False
-        self.soft = SoftState()
-        self._members: dict[str, Member] = {}
-        self._static_ids: dict[str, str] = {}
-        #: Who owns a partition, as far as the coordinator must assume.
-        self._owners: dict[bytes, dict[int, str]] = {}
-        self._assignor_votes: dict[str, int] = {}
-        self.classic_member_count = 0
-        #: How many classic members support a protocol.
-        self.classic_protocols: dict[str, int] = {}
-
-    # Members
+        # Soft state, lost with the coordinator: until when, and for which epoch, the topics were
+        # last compared with the hash.
+        self._metadata_checked_until_ms = 0
+        self._metadata_checked_for_epoch = 0
 
     @property
-    def members(self) -> Mapping[str, Member]:
-        return self._members
-
-    def has_member(self, member_id: str) -> bool:
-        return member_id in self._members
-
-    def require_member(self, member_id: str) -> Member:
-        member = self._members.get(member_id)
-        if member is None:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"Member {member_id} is not a member of group {self.group_id}.",
-            )
-        return member
-
-    def static_member(self, instance_id: str | None) -> Member | None:
-        """Who holds an instance id."""
-        if instance_id is None:
-            return None
-        member_id = self._static_ids.get(instance_id)
-        return None if member_id is None else self._members[member_id]
+    def subscriptions_are_all_the_same(self) -> bool:
+        return self.members.subscriptions.are_all_the_same(len(self.members))
 
     def target_of(self, member: Member) -> Partitions:
-        """A static member that came back under a new id has what the old one had."""
-        holder = self.static_member(member.instance_id)
-        return self.targets.get(member.member_id if holder is None else holder.member_id, _NO_TARGET)
+        """A static member that comes back under a new id has what the old one had."""
+        holder = self.members.static(member.instance_id)
+        member_id = member.member_id if holder is None else holder.member_id
+        return self.targets.get(member_id, _NOTHING)
 
-    def is_owned_by_another(self, topic_id: bytes, partition: int, member_ids: Iterable[str]) -> bool:
-        owner = self._owners.get(topic_id, {}).get(partition)
-        return owner is not None and owner not in member_ids
+    def has_all_classic_but(self, leaving: list[Member]) -> bool:
+        """Whether only members of the classic protocol stay when these are gone."""
+        leaving_classic = sum(member.uses_classic_protocol for member in leaving)
+        return self.members.classic_count - leaving_classic == len(self.members) - len(leaving)
 
-    def put_member(self, member: Member) -> None:
-        """A record says something new about a member."""
-        old = self._members.get(member.member_id)
-        self._release(old)
-        self._members[member.member_id] = member
-        if member.instance_id is not None:
-            self._static_ids[member.instance_id] = member.member_id
-        for owned in (member.assigned, member.pending_revocation):
-            for topic_id, partitions in owned.items():
-                owners = self._owners.setdefault(topic_id, {})
-                owners.update(dict.fromkeys(partitions, member.member_id))
-        self._count(old, member)
+    # Whether the topics have to be looked at again
 
-    def remove_member(self, member_id: str) -> None:
-        old = self._members.get(member_id)
-        if old is None:
-            return
-        self._release(old)
-        del self._members[member_id]
-        if old.instance_id is not None and self._static_ids.get(old.instance_id) == member_id:
-            del self._static_ids[old.instance_id]
-        self._count(old, None)
+    def must_check_metadata(self, now_ms: int) -> bool:
+        return (
+            now_ms >= self._metadata_checked_until_ms
+            or self.group_epoch < self._metadata_checked_for_epoch
+        )
 
-    def _release(self, member: Member | None) -> None:
-        if member is None:
-            return
-        for owned in (member.assigned, member.pending_revocation):
-            for topic_id, partitions in owned.items():
-                owners = self._owners.get(topic_id, {})
-                for partition in partitions:
-                    # At loading, the record of the next owner may come before this one.
-                    if owners.get(partition) == member.member_id:
-                        del owners[partition]
-                if not owners:
-                    self._owners.pop(topic_id, None)
+    def metadata_checked(self, epoch: int, now_ms: int) -> None:
+        """It is up to date once the group has that epoch: the record may still get lost."""
+        self._metadata_checked_until_ms = now_ms + _REFRESH_INTERVAL_MS
+        self._metadata_checked_for_epoch = epoch
 
-    def _count(self, old: Member | None, new: Member | None) -> None:
-        self.subscriptions.replace(old, new)
-        for member, step in ((old, -1), (new, 1)):
-            if member is None:
-                continue
-            if member.server_assignor is not None:
-                _add(self._assignor_votes, member.server_assignor, step)
-            if member.classic is not None:
-                self.classic_member_count += step
-                for protocol in member.classic.supported_protocols:
-                    _add(self.classic_protocols, protocol.name, step)
-
-    def preferred_assignor(self, old: Member | None = None, new: Member | None = None) -> str | None:
-        """The assignor that most members ask for, counting a member as it will be."""
-        votes = dict(self._assignor_votes)
-        if old is not None and old.server_assignor is not None:
-            _add(votes, old.server_assignor, -1)
-        if new is not None and new.server_assignor is not None:
-            _add(votes, new.server_assignor, 1)
-        return max(votes, key=votes.__getitem__) if votes else None
+    def topics_changed(self) -> None:
+        self._metadata_checked_until_ms = 0
 
     # What every group is asked
 
     @property
     def state_name(self) -> str:
-        if not self._members:
+        if not self.members:
             return "Empty"
         if self.group_epoch > self.assignment_epoch:
             return "Assigning"
         epoch = self.assignment_epoch
-        if all(member.is_reconciled_to(epoch) for member in self._members.values()):
+        if all(member.is_reconciled_to(epoch) for member in self.members):
             return "Stable"
         return "Reconciling"
 
@@ -168,19 +100,20 @@ class ConsumerGroup(Group):
 
     @property
     def is_empty(self) -> bool:
-        return not self._members
+        return not self.members
+
+    def has_member(self, member_id: str) -> bool:
+        return member_id in self.members
 
     def is_subscribed_to(self, topic: str) -> bool:
-        return topic in self.subscriptions.topics
+        return topic in self.members.subscriptions.topics
 
     def retention_base_ms(self, commit_timestamp_ms: int) -> int | None:
         return commit_timestamp_ms
 
     def tombstones(self) -> list[KeyValue]:
-        return group_tombstones(self.group_id, self._members, self.subscriptions.resolved)
-
-    def keep_alive(self, member_id: str, now_ms: int) -> SetTimer | None:
-        return None
+        regexes = self.members.subscriptions.resolved
+        return group_tombstones(self.group_id, self.members.ids, regexes)
 
     def validate_offset_commit(
         self,
@@ -192,87 +125,22 @@ class ConsumerGroup(Group):
         api_version: int,
     ) -> PartitionCheck | None:
         epoch = generation_or_epoch
-        if epoch < 0 and not self._members:
+        if epoch < 0 and not self.members:
             return None
         if is_transactional and epoch == -1 and not member_id and group_instance_id is None:
-            return None  # a producer that knows nothing of the member behind it
-        member = self.require_member(member_id)
-        if (
-            not is_transactional
-            and not member.uses_classic_protocol
-            and api_version < _COMMITS_WITH_EPOCH
-        ):
-            raise KafkaError(
-                ErrorCode.UNSUPPORTED_VERSION,
-                "OffsetCommit version 9 or above must be used by members using the consumer"
-                " group protocol",
-            )
-        if epoch == member.member_epoch:
-            return None
-        if epoch > member.member_epoch:
-            raise _stale(
-                member,
-                f"Received {_epoch_word(member)} {epoch} is newer than current member epoch"
-                f" {member.member_epoch}.",
-            )
-        return _AssignedInTime(member, epoch)
+            return None  # a producer that says nothing of the member behind it
+        member = self.members.require(member_id)
+        return commit_check(
+            member, epoch, is_transactional=is_transactional, api_version=api_version
+        )
 
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        if member_id is None and member_epoch < 0:
-            return
-        member = self.require_member(member_id or "")
-        if member_epoch != member.member_epoch:
-            raise _stale(
-                member,
-                f"The received {_epoch_word(member)} {member_epoch} does not match the expected"
-                f" member epoch {member.member_epoch}.",
-            )
+        if member_id is not None or member_epoch >= 0:
+            check_fetch(self.members.require(member_id or ""), member_epoch)
 
     def validate_offset_delete(self) -> None:
         """Always allowed; topics that are still read are refused one by one."""
 
     def validate_delete(self) -> None:
-        if self._members:
+        if self.members:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-
-
-class _AssignedInTime:
-    """A member commits with an older epoch: fine for what it has owned since then (KIP-1251)."""
-
-    __slots__ = ("_epoch", "_member")
-
-    def __init__(self, member: Member, epoch: int) -> None:
-        self._member = member
-        self._epoch = epoch
-
-    def __call__(self, topic: str, topic_id: bytes, partition: int) -> None:
-        since = self._member.assignment_epoch(topic_id, partition)
-        if since is None:
-            raise _stale(
-                self._member,
-                f"Partition {topic}-{partition} is not assigned or pending revocation for member.",
-            )
-        if self._epoch < since:
-            raise _stale(
-                self._member,
-                f"Received {_epoch_word(self._member)} {self._epoch} is older than assignment"
-                f" epoch {since} for partition {topic}-{partition}.",
-            )
-
-
-def _stale(member: Member, message: str) -> KafkaError:
-    if member.uses_classic_protocol:
-        return KafkaError(ErrorCode.ILLEGAL_GENERATION, message)
-    return KafkaError(ErrorCode.STALE_MEMBER_EPOCH, message)
-
-
-def _epoch_word(member: Member) -> str:
-    return "generation id" if member.uses_classic_protocol else "member epoch"
-
-
-def _add(counts: dict[str, int], key: str, step: int) -> None:
-    count = counts.get(key, 0) + step
-    if count > 0:
-        counts[key] = count
-    else:
-        counts.pop(key, None)

@@ -73,9 +73,7 @@ class Member:
 
     def moved_to(self, epoch: int, **changes: Any) -> Member:
         """In another epoch; it may still come with the one before, if our answer was lost."""
-        return replace(
-            self, member_epoch=epoch, previous_member_epoch=self.member_epoch, **changes
-        )
+        return replace(self, member_epoch=epoch, previous_member_epoch=self.member_epoch, **changes)
 
     @property
     def uses_classic_protocol(self) -> bool:

@@ -12,9 +12,7 @@ from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Targe
 
 def assign_range(spec: GroupSpec) -> Targets:
     in_order = sorted(spec.members, key=_order)
-    assigned: dict[str, dict[bytes, frozenset[int]]] = {
-        member.member_id: {} for member in in_order
-    }
+    assigned: dict[str, dict[bytes, frozenset[int]]] = {member.member_id: {} for member in in_order}
     for topic_id, readers in _readers(spec, in_order).items():
         size, odd = divmod(spec.partition_counts[topic_id], len(readers))
         start = 0

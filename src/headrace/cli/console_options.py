@@ -1,0 +1,134 @@
+"""What the options of `headrace console-consumer` mean, and which go together."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from headrace.cli.connecting import (
+    add_bootstrap_server,
+    parse_property_options,
+    read_command_config,
+)
+from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.cli.output import add_output_argument
+from headrace.client.fetching import FetchConfig
+from headrace.client.offsets import EARLIEST, LATEST
+
+_DEFAULT_FORMATTER = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
+_RESETS = {"earliest": EARLIEST, "latest": LATEST}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_bootstrap_server(parser)
+    add_output_argument(parser)
+    add = parser.add_argument
+    add("--topic", help="the topic to read")
+    add("--include", metavar="REGEX", help="read all topics whose names match")
+    add("--partition", type=int, help="read this partition only, from its end or --offset")
+    add("--offset", help="where to begin: a number, earliest or latest (with --partition)")
+    add("--from-beginning", action="store_true", help="begin with the oldest record")
+    add("--max-messages", type=int, metavar="N", help="end after so many records")
+    add("--timeout-ms", type=int, metavar="MS", help="end when no record came for so long")
+    add(
+        "--isolation-level",
+        metavar="LEVEL",
+        help="read_committed leaves out aborted transactions (default: read_uncommitted)",
+    )
+    add("--skip-message-on-error", action="store_true", help="go on after a bad record")
+    add("--group", help=argparse.SUPPRESS)
+    add("--enable-systest-events", action="store_true", help=argparse.SUPPRESS)
+    add("--formatter", default=_DEFAULT_FORMATTER, metavar="CLASS", help="how to print records")
+    add(
+        "--formatter-property",
+        "--property",
+        action="append",
+        metavar="NAME=VALUE",
+        help="print.key, print.value, print.timestamp, print.offset, print.partition,"
+        " print.headers, print.epoch, key.separator, line.separator, headers.separator,"
+        " null.literal, key.deserializer, value.deserializer, headers.deserializer",
+    )
+    add("--formatter-config", metavar="FILE", help="properties file of the formatter")
+    add("--key-deserializer", metavar="CLASS", help="Kafka's class name, for numbers and UUIDs")
+    add("--value-deserializer", metavar="CLASS", help="likewise")
+    add(
+        "--command-property",
+        "--consumer-property",
+        action="append",
+        metavar="NAME=VALUE",
+        help="a consumer setting",
+    )
+    add("--command-config", "--consumer.config", metavar="FILE", help="properties file")
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    if (args.topic is None) == (args.include is None):
+        raise UsageError("Exactly one of --include/--topic is required.")
+    if args.partition is not None:
+        if args.topic is None:
+            raise UsageError("The topic is required when partition is specified.")
+        if args.from_beginning and args.offset is not None:
+            raise UsageError("Options from-beginning and offset cannot be specified together.")
+    elif args.offset is not None:
+        raise UsageError("The partition is required when offset is specified.")
+    if args.offset is not None:
+        parse_offset(args.offset)
+    if args.include is not None:
+        try:
+            re.compile(args.include)
+        except re.error as error:
+            raise UsageError(f"{args.include} is an invalid regex ({error}).") from error
+
+
+def parse_offset(text: str) -> int:
+    """`earliest`, `latest`, or the offset itself."""
+    if text.lower() in _RESETS:
+        return _RESETS[text.lower()]
+    if not text.isdecimal():
+        raise UsageError(
+            f"The provided offset value '{text}' is incorrect. Valid values are"
+            " 'earliest', 'latest', or a non-negative long."
+        )
+    return int(text)
+
+
+def reset_policy(args: argparse.Namespace, settings: dict[str, str]) -> int | None:
+    policy = settings.get("auto.offset.reset")
+    if policy is None:
+        return EARLIEST if args.from_beginning else LATEST
+    if args.from_beginning and policy != "earliest":
+        raise CommandFailedError(
+            f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={policy}',"
+            " please remove one option"
+        )
+    if policy not in (*_RESETS, "none"):
+        raise UsageError(f"Invalid value {policy} for auto.offset.reset.")
+    return _RESETS.get(policy)
+
+
+def fetch_config(
+    settings: dict[str, str], read_committed: bool, reset_to: int | None
+) -> FetchConfig:
+    default = FetchConfig()
+    try:
+        return FetchConfig(
+            max_wait_ms=int(settings.get("fetch.max.wait.ms", default.max_wait_ms)),
+            min_bytes=int(settings.get("fetch.min.bytes", default.min_bytes)),
+            max_bytes=int(settings.get("fetch.max.bytes", default.max_bytes)),
+            partition_max_bytes=int(
+                settings.get("max.partition.fetch.bytes", default.partition_max_bytes)
+            ),
+            read_committed=read_committed,
+            reset_to=reset_to,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def formatter_properties(args: argparse.Namespace) -> dict[str, str]:
+    properties = read_command_config(args.formatter_config)
+    for name in ("key", "value"):
+        given = getattr(args, f"{name}_deserializer")
+        if given:
+            properties[f"{name}.deserializer"] = given
+    return properties | parse_property_options(args.formatter_property)

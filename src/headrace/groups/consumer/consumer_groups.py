@@ -1,0 +1,121 @@
+"""The part of a coordinator that looks after consumer groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.outcome import Outcome
+from headrace.groups.call import GroupOutcome
+from headrace.groups.consumer.config import ConsumerGroupConfig, GroupSettings
+from headrace.groups.consumer.describing import DescribeConsumerGroups, Describing
+from headrace.groups.consumer.group import ConsumerGroup
+from headrace.groups.consumer.group_epochs import GroupEpochs
+from headrace.groups.consumer.heartbeats import Heartbeats
+from headrace.groups.consumer.leaving import Leaving
+from headrace.groups.consumer.member import Member, MemberState
+from headrace.groups.consumer.metadata_hash import MetadataHashes
+from headrace.groups.consumer.progress import Progress
+from headrace.groups.consumer.regex_refresh import REGEX_TIMER, RegexRefresh
+from headrace.groups.consumer.replay import Replay
+from headrace.groups.consumer.target_assignment import TargetAssignments
+from headrace.groups.consumer.timers import (
+    CLASSIC_JOIN_TIMER,
+    CLASSIC_SYNC_TIMER,
+    REVOCATION_TIMER,
+    SESSION_TIMER,
+    set_timer,
+)
+from headrace.groups.group_store import GroupStore
+from headrace.groups.part import Apply, Expire, Handle, Part
+from headrace.groups.topics import Topics, TopicView
+from headrace.protocol.coordinator_record import CoordinatorRecord
+from headrace.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+
+class ConsumerGroups(Part):
+    """Wires the modules beside this one together."""
+
+    def __init__(
+        self,
+        config: ConsumerGroupConfig,
+        settings: GroupSettings,
+        groups: GroupStore,
+        topics: Topics,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._config = config
+        self._settings = settings
+        self._groups = groups
+        self._hashes = MetadataHashes(topics)
+        epochs = GroupEpochs(self._hashes)
+        self._regexes = RegexRefresh(config, groups, topics, epochs)
+        targets = TargetAssignments(config, settings, topics)
+        progress = Progress(topics, epochs, self._regexes, targets)
+        self._leaving = Leaving(groups, epochs, _stay)
+        self._heartbeats = Heartbeats(
+            config, settings, groups, progress, self._leaving, self._open_group, new_id
+        )
+        self._describing = Describing(groups, topics, config.assignors[0])
+        self._replay = Replay(groups)
+
+    def requests(self) -> Mapping[type[Any], Handle]:
+        return {
+            ConsumerGroupHeartbeatRequest: self._heartbeats.heartbeat,
+            DescribeConsumerGroups: self._describing.describe,
+        }
+
+    def records(self) -> Mapping[type[CoordinatorRecord], Apply]:
+        return self._replay.records()
+
+    def timers(self) -> Mapping[str, Expire]:
+        return {
+            SESSION_TIMER: self._leaving.session_expired,
+            REVOCATION_TIMER: self._leaving.revocation_expired,
+            CLASSIC_JOIN_TIMER: self._leaving.classic_join_expired,
+            CLASSIC_SYNC_TIMER: self._leaving.classic_sync_expired,
+            REGEX_TIMER: self._regexes.timer_expired,
+        }
+
+    def loaded(self, now_ms: int) -> GroupOutcome:
+        """Members of the last run have their session time to show up."""
+        self._regexes.topics_appeared()
+        outcome: GroupOutcome = Outcome()
+        for group in self._groups:
+            if not isinstance(group, ConsumerGroup):
+                continue
+            timing = self._config.timing(self._settings(group.group_id))
+            expires_ms = now_ms + timing.session_timeout_ms
+            for member in group.members:
+                timer = set_timer(SESSION_TIMER, group.group_id, member.member_id, expires_ms)
+                outcome.timers.append(timer)
+                if member.state is MemberState.UNREVOKED_PARTITIONS:
+                    at_ms = now_ms + member.rebalance_timeout_ms
+                    timer = set_timer(REVOCATION_TIMER, group.group_id, member.member_id, at_ms)
+                    outcome.timers.append(timer)
+        return outcome
+
+    def topics_changed(
+        self, changed: Collection[str], deleted: Collection[TopicView], now_ms: int
+    ) -> GroupOutcome:
+        """Groups that read them look again with the next heartbeat."""
+        names = {*changed, *(view.name for view in deleted)}
+        for name in names:
+            self._hashes.forget(name)
+        if changed:
+            self._regexes.topics_appeared()
+        for group in self._groups:
+            if isinstance(group, ConsumerGroup) and any(map(group.is_subscribed_to, names)):
+                group.topics_changed()
+        return Outcome()
+
+    def _open_group(self, group_id: str, now_ms: int, outcome: GroupOutcome) -> ConsumerGroup:
+        group = self._groups.get(group_id)
+        if group is None:
+            return ConsumerGroup(group_id)
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+
+
+def _stay(group: ConsumerGroup, gone: Sequence[Member], now_ms: int, outcome: GroupOutcome) -> bool:
+    return False
