@@ -51,9 +51,11 @@ class Board:
         assert is_so, (self.partitions, len(self.values))
 
     def shares(self, count: int, of: int) -> bool:
-        """Whether so many members have all partitions among them, each once."""
+        """Whether so many members have all partitions among them, each once and evenly."""
         held = sorted(index for partitions in self.partitions.values() for index in partitions)
-        return len(self.partitions) == count and held == list(range(of))
+        sizes = {len(partitions) for partitions in self.partitions.values()}
+        is_even = not sizes or max(sizes) - min(sizes) <= 1
+        return len(self.partitions) == count and held == list(range(of)) and is_even
 
 
 class Member(ABC):

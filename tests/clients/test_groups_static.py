@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError
 
 from headrace.testing import EmbeddedKafka
 from tests.clients.members import PATIENCE_S, Board, ConfluentMember
@@ -28,32 +28,27 @@ def test_a_static_member_that_restarts_gets_its_partitions_back_without_a_rebala
 def test_of_two_clients_with_one_instance_id_the_older_is_fenced(node: EmbeddedKafka) -> None:
     topic, board = node.topic(partitions=PARTITIONS), Board()
     where = (node.bootstrap_servers, topic, f"fenced-{topic}")
-    quick = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 100}
-    settings = {
-        "bootstrap.servers": node.bootstrap_servers,
-        "group.id": where[2],
-        "group.instance.id": "one",
-        "heartbeat.interval.ms": 100,
-        "partition.assignment.strategy": "range",
-        "log_level": 0,
-    }
-    older = Consumer(settings)
+    errors: list[KafkaError] = []
+    older = Consumer(
+        {
+            "bootstrap.servers": node.bootstrap_servers,
+            "group.id": where[2],
+            "group.instance.id": "one",
+            "heartbeat.interval.ms": 100,
+            "partition.assignment.strategy": "range",
+            "error_cb": errors.append,
+            "log_level": 0,
+        }
+    )
     older.subscribe([topic])
     while not older.assignment():
         older.poll(0.05)
-    with ConfluentMember(board, "newer", *where, group_instance_id="one", **quick):
+    with ConfluentMember(board, "newer", *where, group_instance_id="one"):
         board.wait_for(lambda: board.shares(1, PARTITIONS))
-        assert _fatal_error(older) == KafkaError._FENCED
+        for _ in range(PATIENCE_S * 20):
+            older.poll(0.05)
+            if errors:
+                break
+        assert errors[0].fatal()
+        assert "fenced" in errors[0].str()
     older.close()
-
-
-def _fatal_error(consumer: Consumer) -> int:
-    """The error that ends a consumer's life in its group."""
-    for _ in range(PATIENCE_S * 20):
-        try:
-            message = consumer.poll(0.05)
-        except KafkaException as failure:
-            return int(failure.args[0].code())
-        if message is not None and message.error() is not None and message.error().fatal():
-            return int(message.error().code())
-    raise AssertionError("nobody told it")

@@ -58,7 +58,6 @@ def test_members_share_the_partitions_and_take_over_from_whoever_leaves(
         board.wait_for(lambda: board.shares(1, PARTITIONS))
         with kind(board, "second", *where):
             board.wait_for(lambda: board.shares(2, PARTITIONS))
-            assert {len(held) for held in board.partitions.values()} == {PARTITIONS // 2}
             written |= write(kafka, topic, 20, "shared-")
             board.wait_for(lambda: set(board.values) == written)
         board.wait_for(lambda: board.shares(1, PARTITIONS))
@@ -99,7 +98,6 @@ def test_members_that_cooperate_keep_what_they_have(kafka: EmbeddedKafka) -> Non
         board.wait_for(lambda: board.shares(1, PARTITIONS))
         with ConfluentMember(board, "second", *where, **settings):
             board.wait_for(lambda: board.shares(2, PARTITIONS))
-            assert {len(held) for held in board.partitions.values()} == {PARTITIONS // 2}
             kept = board.partitions["first"]
             with ConfluentMember(board, "third", *where, **settings):
                 board.wait_for(lambda: board.shares(3, PARTITIONS))

@@ -76,10 +76,7 @@ class Node(ABC):
 
     def start(self) -> None:
         """Start on the directory, formatting it first if nobody has, and wait until it answers."""
-        if not self.is_formatted:
-            self.format()
-        self.write_properties()
-        self.child.start(self.command())
+        self.begin_start()
         try:
             self.start_seconds = wait_until_answering(
                 self.child.process, self.port, output=self.child.output
@@ -87,6 +84,13 @@ class Node(ABC):
         except BaseException:
             self.kill()
             raise
+
+    def begin_start(self) -> None:
+        """Start the process and do not wait for anything."""
+        if not self.is_formatted:
+            self.format()
+        self.write_properties()
+        self.child.start(self.command())
 
     def stop(self) -> None:
         """A controlled shutdown (SIGTERM)."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from headrace.base.errors import ErrorCode
 from headrace.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -20,11 +21,18 @@ from headrace.protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
-from headrace.records.batch import iter_headers
+from headrace.records.batch import (
+    BatchHeader,
+    check_batch,
+    iter_headers,
+    read_header,
+    stamp_crc,
+)
 from headrace.records.builder import build_batch
 from headrace.records.reader import read_records
 from headrace.records.record import Record
-from tests.unit.broker.harness import Broker, Exchange
+from tests.unit.broker.frames import Exchange
+from tests.unit.broker.harness import Broker
 
 #: The newest version that names topics rather than identifying them.
 PRODUCE_BY_NAME = 12
@@ -148,3 +156,34 @@ def list_offset(
     response = broker.ask(ListOffsetsRequest(topics=[topic], **options), version)
     result: ListOffsetsPartitionResponse = response.topics[0].partitions[0]
     return result
+
+
+def fill(broker: Broker, *counts: int, topic: str = "t", index: int = 0) -> None:
+    """A batch with each count of records."""
+    for count in counts:
+        assert produce(broker, batch(count), topic, index).error_code == ErrorCode.NONE
+
+
+def stored(broker: Broker, topic: str = "t", index: int = 0) -> list[BatchHeader]:
+    """The batches of a partition, each one sound."""
+    log = broker.partition(topic, index).log
+    found = []
+    offset = log.log_start_offset
+    while offset < log.log_end_offset:
+        data = log.read(offset, 1, end_offset=log.log_end_offset)
+        header = read_header(data)
+        check_batch(data, 0, header)
+        found.append(header)
+        offset = header.next_offset
+    return found
+
+
+def end_offset(broker: Broker, topic: str = "t", index: int = 0) -> int:
+    return broker.partition(topic, index).log.log_end_offset
+
+
+def damaged(data: bytearray, position: int, value: int, *, sound_crc: bool = False) -> bytearray:
+    data[position] = value
+    if sound_crc:
+        stamp_crc(data, 0, len(data))
+    return data

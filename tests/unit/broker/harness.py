@@ -5,23 +5,16 @@ once, timers fire when the clock is moved, and work for other threads is done on
 with `hold`, when told.
 """
 
-import heapq
 from collections.abc import Callable, Mapping
-from itertools import count
 from pathlib import Path
-from struct import pack
-from typing import Any, TypeVar
+from typing import Any
 
 from headrace.base.clock import ManualClock
-from headrace.base.errors import KafkaError
 from headrace.base.uuids import random_uuid
 from headrace.broker.authorization import (
     ANONYMOUS,
     AllowAll,
     Authorizer,
-    Operation,
-    Principal,
-    ResourceType,
 )
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import ConnectionInfo
@@ -34,7 +27,6 @@ from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
 from headrace.broker.metrics import BrokerMetrics
-from headrace.broker.parked import Close, Parked
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.log.directories import DataDirectory
@@ -43,24 +35,11 @@ from headrace.log.meta_properties import MetaProperties
 from headrace.log.open_files import OpenFiles
 from headrace.metadata import records as r
 from headrace.metadata.controller.topics import create_topics
-from headrace.metadata.delta import MetadataDelta
 from headrace.metadata.features import default_levels
-from headrace.metadata.image import EMPTY_IMAGE
 from headrace.metadata.record_codec import AnyRecord
-from headrace.protocol.apis import ApiKey, message_classes
-from headrace.protocol.compiler import decode, encode
-from headrace.protocol.headers import (
-    RequestHeader,
-    ResponseHeader,
-    request_header_version,
-    response_header_version,
-)
 from headrace.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig
-from headrace.protocol.schema import Field, Request, Response, Struct
-from headrace.raft.machine import RaftMachine
-from headrace.raft.messages import LogAppended, LogFlushed, Started
-from headrace.raft.quorum_state import ElectionState
-from headrace.raft.voters import Voter, VoterSet
+from headrace.protocol.schema import Request
+from headrace.raft.voters import Voter
 from headrace.replication.partition import Partition
 from headrace.server import part_configs
 from headrace.server.config import NodeConfig
@@ -72,168 +51,11 @@ from headrace.server.transaction_coordination import (
     producer_ids_of,
     transactions_topic,
 )
+from tests.unit.broker.fakes import NODE_ID, FakePlane, FakeScheduler
+from tests.unit.broker.frames import Exchange, request_frame
 
-T = TypeVar("T")
-NODE_ID = 1
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 LISTENER = "PLAINTEXT"
-
-
-class DenyAll:
-    """An authorizer that lets nobody do anything, but for what it is told to allow."""
-
-    def __init__(self, *allowed: tuple[Operation, ResourceType, str]) -> None:
-        self._allowed = set(allowed)
-
-    def allows(
-        self,
-        principal: Principal,
-        host: str,
-        operation: Operation,
-        resource: ResourceType,
-        name: str,
-    ) -> bool:
-        return (operation, resource, name) in self._allowed
-
-    def allows_any(
-        self, principal: Principal, host: str, operation: Operation, resource: ResourceType
-    ) -> bool:
-        return any((operation, resource) == one[:2] for one in self._allowed)
-
-
-class FakeTimer:
-    """A timer that can be called off."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
-
-
-class FakeScheduler:
-    """`Scheduler` on a manual clock."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        self.hold = False
-        self.held: list[Callable[[], None]] = []
-        self._clock = clock
-        self._soon: list[Callable[[], None]] = []
-        self._timers: list[tuple[float, int, FakeTimer]] = []
-        self._numbers = count()
-
-    @property
-    def pending_timers(self) -> int:
-        return sum(timer.callback is not None for _, _, timer in self._timers)
-
-    def call_later(self, delay_ms: float, callback: Callable[[], None]) -> FakeTimer:
-        timer = FakeTimer(callback)
-        due_ms = self._clock.mono_ms() + delay_ms
-        heapq.heappush(self._timers, (due_ms, next(self._numbers), timer))
-        return timer
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        self._soon.append(callback)
-
-    def run_in_thread(
-        self, work: Callable[[], T], done: Callable[[T | BaseException], None]
-    ) -> None:
-        def run() -> None:
-            try:
-                outcome: T | BaseException = work()
-            except BaseException as error:
-                outcome = error
-            done(outcome)
-
-        self.elsewhere(run)
-
-    def elsewhere(self, run: Callable[[], None]) -> None:
-        if self.hold:
-            self.held.append(run)
-        else:
-            run()
-
-    def release(self) -> None:
-        """Do what was held back."""
-        held, self.held = self.held, []
-        for run in held:
-            run()
-        self.settle()
-
-    def settle(self) -> None:
-        while self._soon:
-            self._soon.pop(0)()
-
-    def fire_due(self) -> None:
-        while self._timers and self._timers[0][0] <= self._clock.mono_ms():
-            timer = heapq.heappop(self._timers)[2]
-            if timer.callback is not None:
-                timer.callback()
-            self.settle()
-
-
-class FakePlane:
-    """The controller of a quorum of one whose disk is infinitely fast."""
-
-    def __init__(self, voter: Voter) -> None:
-        self.image = EMPTY_IMAGE
-        self.listeners: list[Callable[[Any, Any], None]] = []
-        self.raft = RaftMachine(
-            NODE_ID, VoterSet.of([voter]), ElectionState(), log_end_offset=0, log_last_epoch=0
-        )
-        self.raft.handle(Started())
-        self.log_end_offset = 0
-
-    def subscribe(self, listener: Callable[[Any, Any], None]) -> None:
-        self.listeners.append(listener)
-
-    def apply(self, records: list[AnyRecord]) -> None:
-        delta = MetadataDelta(self.image)
-        for record in records:
-            delta.replay(record)
-        self.log_end_offset += len(records)
-        self.raft.handle(LogAppended(self.log_end_offset))
-        self.raft.handle(LogFlushed(self.log_end_offset))
-        offset = self.log_end_offset - 1
-        self.image, changes = delta.apply(offset=offset, epoch=1, timestamp_ms=5)
-        for listener in self.listeners:
-            listener(changes, self.image)
-
-    def submit(self, command: Callable[[Any], Any], done: Callable[[Any], None]) -> None:
-        try:
-            result = command(self.image)
-        except KafkaError as error:
-            done(error)
-            return
-        if result.records:
-            self.apply(result.records)
-        done(result.reply)
-
-
-class Exchange:
-    """One request and what became of it."""
-
-    def __init__(self, request: Request, version: int) -> None:
-        self.request = request
-        self.version = version
-        self.parked: Parked | None = None
-        self.raw: list[bytes | Close | None] = []
-
-    @property
-    def is_answered(self) -> bool:
-        return bool(self.raw)
-
-    @property
-    def response(self) -> Any:
-        """The decoded response; None for acks=0; `Close` for the end of the connection."""
-        assert len(self.raw) == 1, f"{len(self.raw)} replies"
-        raw = self.raw[0]
-        if raw is None or isinstance(raw, Close):
-            return raw
-        return decode_response(type(self.request).api_key, self.version, raw)[1]
-
-    def take(self, reply: Any) -> None:
-        self.raw.append(b"".join(reply) if isinstance(reply, list) else reply)
 
 
 class Broker:
@@ -416,46 +238,3 @@ def _formatted(path: str) -> DataDirectory:
     directory.set_identity(properties, "#today")
     directory.create_checkpoints()
     return directory
-
-
-def request_frame(
-    request: Request, version: int, *, correlation_id: int = 77, client_id: str | None = "tester"
-) -> bytes:
-    """Header and request, as the connection hands them to the dispatcher."""
-    cls = type(request)
-    header = RequestHeader(
-        request_api_key=cls.api_key,
-        request_api_version=version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-    )
-    return encode(header, request_header_version(cls, version)) + encode(request, version)
-
-
-def decode_response(key: int, version: int, raw: bytes) -> tuple[int, Response]:
-    """(correlation id, response) of what went out, whose length must be what it says."""
-    response_class = message_classes(ApiKey(key))[1]
-    assert raw[:4] == pack(">i", len(raw) - 4)
-    header_version = response_header_version(response_class, version)
-    size = 4 + len(encode(ResponseHeader(), header_version))
-    header = decode(ResponseHeader, header_version, raw[4:size])
-    return header.correlation_id, decode(response_class, version, raw[size:])
-
-
-def error_codes(struct: Struct) -> set[int]:
-    """Every error code in a response, wherever it is."""
-    found: set[int] = set()
-    for name, field in struct.fields.items():
-        value = getattr(struct, name)
-        if name in ("error_code", "partition_error_code") and value:
-            found.add(value)
-        elif field.kind == "struct" and value is not None:
-            found |= error_codes(value)
-        elif field.kind == "array" and _holds_structs(field):
-            for item in value or ():
-                found |= error_codes(item)
-    return found
-
-
-def _holds_structs(field: Field) -> bool:
-    return field.element is not None and field.element.struct is not None

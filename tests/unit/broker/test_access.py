@@ -19,7 +19,9 @@ from headrace.broker.authorization import (
 from headrace.protocol.apis import ApiKey, message_classes
 from headrace.protocol.schema import Request
 from tests.support.message_values import build, plain
-from tests.unit.broker.harness import Broker, DenyAll, error_codes
+from tests.unit.broker.fakes import DenyAll
+from tests.unit.broker.frames import error_codes
+from tests.unit.broker.harness import Broker
 
 TOPIC_REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 GROUP_REFUSED = ErrorCode.GROUP_AUTHORIZATION_FAILED

@@ -22,7 +22,8 @@ from headrace.protocol.messages.create_topics import (
 from headrace.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from headrace.protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.unit.broker.batches import batch, produce
-from tests.unit.broker.harness import Broker, DenyAll
+from tests.unit.broker.fakes import DenyAll
+from tests.unit.broker.harness import Broker
 
 TOPIC = ResourceType.TOPIC
 

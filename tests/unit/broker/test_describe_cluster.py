@@ -17,7 +17,8 @@ from headrace.protocol.messages.describe_quorum import (
 )
 from headrace.raft.messages import StopRequested
 from headrace.raft.voters import Voter, VoterSet
-from tests.unit.broker.harness import CLUSTER_ID, LISTENER, NODE_ID, Broker, DenyAll
+from tests.unit.broker.fakes import NODE_ID, DenyAll
+from tests.unit.broker.harness import CLUSTER_ID, LISTENER, Broker
 
 BROKERS, CONTROLLERS = 1, 2
 

@@ -19,7 +19,8 @@ from headrace.protocol.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from headrace.protocol.messages.list_config_resources import ListConfigResourcesRequest
-from tests.unit.broker.harness import NODE_ID, Broker, DenyAll
+from tests.unit.broker.fakes import NODE_ID, DenyAll
+from tests.unit.broker.harness import Broker
 
 TOPIC, BROKER = ConfigResource.TOPIC, ConfigResource.BROKER
 SECRET = "do not tell"

@@ -13,7 +13,8 @@ from headrace.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     TopicRequest,
 )
-from tests.unit.broker.harness import NODE_ID, Broker, DenyAll
+from tests.unit.broker.fakes import NODE_ID, DenyAll
+from tests.unit.broker.harness import Broker
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

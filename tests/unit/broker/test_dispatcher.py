@@ -22,7 +22,9 @@ from headrace.protocol.messages.produce import ProduceRequest
 from headrace.protocol.messages.vote import VoteRequest
 from headrace.protocol.schema import Request
 from headrace.protocol.wire import write_uvarint
-from tests.unit.broker.harness import Broker, DenyAll, decode_response, request_frame
+from tests.unit.broker.fakes import DenyAll
+from tests.unit.broker.frames import decode_response, request_frame
+from tests.unit.broker.harness import Broker
 
 
 def serve(broker: Broker, frame: bytes) -> list[Any]:

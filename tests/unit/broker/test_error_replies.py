@@ -16,7 +16,8 @@ from headrace.protocol.messages.metadata import MetadataRequest
 from headrace.protocol.messages.produce import ProduceRequest
 from headrace.protocol.schema import Struct
 from tests.support.message_values import build, plain
-from tests.unit.broker.harness import Broker, error_codes
+from tests.unit.broker.frames import error_codes
+from tests.unit.broker.harness import Broker
 
 ERROR = KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "not now")
 

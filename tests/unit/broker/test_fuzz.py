@@ -29,7 +29,8 @@ from tests.unit.broker.batches import (
     produce,
     produce_request,
 )
-from tests.unit.broker.harness import Broker, decode_response, request_frame
+from tests.unit.broker.frames import decode_response, request_frame
+from tests.unit.broker.harness import Broker
 
 ROUNDS = 100
 SEED = int(os.environ.get("FUZZ_SEED", "20240918"))

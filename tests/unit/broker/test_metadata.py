@@ -14,7 +14,8 @@ from headrace.protocol.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponseTopic,
 )
-from tests.unit.broker.harness import NODE_ID, Broker, DenyAll
+from tests.unit.broker.fakes import NODE_ID, DenyAll
+from tests.unit.broker.harness import Broker
 
 TOPIC = ResourceType.TOPIC
 CLUSTER = ResourceType.CLUSTER

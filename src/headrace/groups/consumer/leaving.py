@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from headrace.base.outcome import Outcome
+from headrace.base.outcome import Outcome, SetTimer
 from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
@@ -21,6 +21,9 @@ from headrace.protocol.messages.consumer_group_heartbeat import (
 )
 
 logger = logging.getLogger(__name__)
+
+#: How soon a member is put out again when the log could not take it.
+_RETRY_MS = 500
 
 #: Turns the group into a classic one if none but classic members stay; False if it does not.
 Downgrade = Callable[[ConsumerGroup, Sequence[Member], int, GroupOutcome], bool]
@@ -105,4 +108,7 @@ class Leaving:
         if isinstance(group, ConsumerGroup) and member is not None:
             logger.info("Member %s of group %s %s", member.member_id, group.group_id, reason)
             self.remove(group, [member], now_ms, outcome)
+            outcome.if_failed = lambda _, later_ms: Outcome(
+                timers=[SetTimer(str(name), later_ms + _RETRY_MS)]
+            )
         return outcome

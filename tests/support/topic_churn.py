@@ -1,0 +1,74 @@
+"""Somebody who creates and deletes topics all the time, and remembers what was promised."""
+
+import threading
+from concurrent.futures import CancelledError
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.node import Node
+
+
+class TopicChurn:
+    """A thread that makes `churn-N` topics and deletes every other one again."""
+
+    def __init__(self, node: Node) -> None:
+        #: Promised to exist, promised to be gone; what failed may be either.
+        self.created: set[str] = set()
+        self.deleted: set[str] = set()
+        self._node = node
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="topic churn")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        self._stop.set()
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+    def _run(self) -> None:
+        admin = AdminClient(
+            {
+                "bootstrap.servers": self._node.bootstrap,
+                "log_level": 0,
+                "reconnect.backoff.ms": 5,
+                "reconnect.backoff.max.ms": 30,
+            }
+        )
+        number = 0
+        while not self._stop.is_set():
+            name = f"churn-{number}"
+            number += 1
+            if not _succeeds(admin.create_topics([NewTopic(name, 3, 1)], request_timeout=2), name):
+                continue
+            self.created.add(name)
+            if number % 2:
+                # From here on nobody has promised that it exists.
+                self.created.discard(name)
+                if _succeeds(admin.delete_topics([name], request_timeout=2), name):
+                    self.deleted.add(name)
+
+    def check(self) -> None:
+        """Every promise holds, and the directories are those of the topics."""
+        admin = AdminClient({"bootstrap.servers": self._node.bootstrap})
+        listed = set(admin.list_topics(timeout=30).topics)
+        assert self.created - listed == set()
+        assert self.deleted & listed == set()
+        assert len(self.created) > 5
+        assert len(self.deleted) > 5
+        directories = {
+            path.name.rpartition("-")[0]
+            for path in self._node.directory.glob("churn-*")
+            if not path.name.endswith(("-delete", "-stray"))
+        }
+        assert directories == {name for name in listed if name.startswith("churn-")}
+
+
+def _succeeds(futures: dict[str, object], name: str) -> bool:
+    try:
+        futures[name].result(10)  # type: ignore[attr-defined]
+    except (KafkaException, CancelledError, TimeoutError):
+        return False
+    return True
