@@ -10,11 +10,13 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AioRange
 from aiokafka.coordinator.assignors.roundrobin import (
     RoundRobinPartitionAssignor as AioRoundRobin,
 )
 from confluent_kafka import Consumer
 from kafka import KafkaConsumer
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 PATIENCE_S = 60
@@ -48,7 +50,7 @@ class Board:
         with self._changed:
             is_so = self._changed.wait_for(lambda: self.failures or condition(), PATIENCE_S)
         assert not self.failures, self.failures
-        assert is_so, (self.partitions, len(self.values))
+        assert is_so, f"{self.partitions}, {len(self.values)} values"
 
     def shares(self, count: int, of: int) -> bool:
         """Whether so many members have all partitions among them, each once and evenly."""
@@ -164,6 +166,12 @@ class KafkaPythonMember(Member):
         consumer.close()
 
 
+class KafkaPythonRange(KafkaPythonMember):
+    strategies: ClassVar[dict[str, Any]] = {
+        "partition_assignment_strategy": [RangePartitionAssignor]
+    }
+
+
 class KafkaPythonRoundRobin(KafkaPythonMember):
     strategies: ClassVar[dict[str, Any]] = {
         "partition_assignment_strategy": [RoundRobinPartitionAssignor]
@@ -193,6 +201,10 @@ class AioMember(Member):
                 held = frozenset(one.partition for one in consumer.assignment())
                 values = [one.value for records in polled.values() for one in records]
                 self._board.note(self.name, held, values)
+
+
+class AioRangeMember(AioMember):
+    strategies: ClassVar[dict[str, Any]] = {"partition_assignment_strategy": [AioRange]}
 
 
 class AioRoundRobinMember(AioMember):

@@ -24,12 +24,14 @@ class Load:
         *,
         partitions: int = 1,
         keys: int | None = None,
+        ahead_max: int = _AHEAD_MAX,
         **options: object,
     ) -> None:
         self.topic = topic
         self._node = node
         self._partitions = partitions
         self._keys = keys
+        self._ahead_max = ahead_max
         #: Acknowledged: (partition, offset) -> number.
         self.acknowledged: dict[tuple[int, int], int] = {}
         self.failed: list[str] = []
@@ -63,7 +65,7 @@ class Load:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            if len(self._producer) < _AHEAD_MAX:
+            if len(self._producer) < self._ahead_max:
                 for _ in range(20):
                     self._send()
             self._producer.poll(0.002)

@@ -27,6 +27,10 @@ THEMES: dict[str, tuple[Tool, ...]] = {
         Tool("get-offsets", "print the offsets of partitions", "get_offsets"),
         Tool("delete-records", "delete records up to an offset", "delete_records"),
     ),
+    "Groups and transactions": (
+        Tool("consumer-groups", "show, reset and delete groups of consumers", "consumer_groups"),
+        Tool("groups", "list groups of every kind", "groups"),
+    ),
     "Cluster": (
         Tool("configs", "show and change settings of topics, brokers and others", "configs"),
         Tool("cluster", "print the cluster id, list endpoints, unregister a broker", "cluster"),

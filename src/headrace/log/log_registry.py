@@ -1,7 +1,7 @@
 """The logs of a node by partition, the directories they lie in, and what a bad disk takes away."""
 
 import errno
-import math
+import sys
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class LogManagerConfig:
     file_delete_delay_ms: int = 60_000
     cleaner_dedupe_buffer_size: int = 134_217_728
     cleaner_dedupe_buffer_load_factor: float = 0.9
-    cleaner_io_max_bytes_per_second: float = math.inf
+    cleaner_io_max_bytes_per_second: float = sys.float_info.max
 
 
 class LogRegistry:

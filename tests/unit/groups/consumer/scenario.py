@@ -82,9 +82,7 @@ class Scenario:
         )
 
     def _do_topic(self, words: Words) -> None:
-        self._world.topic(
-            words.text("name"), words.number("partitions", 1), words.text("id", "")
-        )
+        self._world.topic(words.text("name"), words.number("partitions", 1), words.text("id", ""))
 
     def _do_delete_topic(self, words: Words) -> None:
         self._world.delete_topic(words.text("name"))

@@ -1,0 +1,170 @@
+"""Where `--reset-offsets` moves a group to: one function for each scenario of Kafka's tool."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from headrace.cli.consumer_groups import print_error
+from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.client.blocking import KafkaClient
+from headrace.client.groups_offsets import CommittedOffset
+from headrace.client.leaders import TopicPartition
+from headrace.client.offsets import (
+    EARLIEST,
+    LATEST,
+    UNKNOWN_OFFSET,
+    list_offsets,
+    require_offsets,
+)
+
+_DURATION = re.compile(
+    r"([-+]?)P(?:([-+]?\d+)D)?"
+    r"(T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:[.,](\d{0,9}))?S)?)?",
+    re.IGNORECASE,
+)
+
+
+def new_offsets(
+    client: KafkaClient,
+    group: str,
+    partitions: Sequence[TopicPartition],
+    committed: Mapping[TopicPartition, CommittedOffset],
+    args: argparse.Namespace,
+) -> dict[TopicPartition, int]:
+    """The new offset of each partition."""
+    if args.to_offset is not None:
+        return _in_range(client, dict.fromkeys(partitions, args.to_offset))
+    if args.to_earliest:
+        return _at(client, partitions, EARLIEST)
+    if args.to_latest:
+        return _at(client, partitions, LATEST)
+    if args.shift_by is not None:
+        return _in_range(client, _shifted(partitions, committed, args.shift_by))
+    if args.to_datetime is not None:
+        return _at_time(client, partitions, parse_datetime(args.to_datetime))
+    if args.by_duration is not None:
+        now_ms = time.time_ns() // 1_000_000
+        return _at_time(client, partitions, now_ms - parse_duration(args.by_duration))
+    if args.from_file is not None:
+        single = args.group[0] if args.group and len(args.group) == 1 else None
+        plan = read_plan(args.from_file, single)
+        if group not in plan:
+            print_error(f"No reset plan for group {group} found")
+        return _in_range(client, plan.get(group, {}))
+    current = {tp: committed[tp].offset for tp in partitions if tp in committed}
+    return current | _at(client, [tp for tp in partitions if tp not in committed], LATEST)
+
+
+def _at(
+    client: KafkaClient, partitions: Sequence[TopicPartition], timestamp: int
+) -> dict[TopicPartition, int]:
+    return require_offsets(list_offsets(client, dict.fromkeys(partitions, timestamp)))
+
+
+def _shifted(
+    partitions: Sequence[TopicPartition],
+    committed: Mapping[TopicPartition, CommittedOffset],
+    shift_by: int,
+) -> dict[TopicPartition, int]:
+    for topic, index in partitions:
+        if (topic, index) not in committed:
+            raise UsageError(
+                f"Cannot shift offset for partition {topic}-{index}"
+                " since there is no current committed offset"
+            )
+    return {partition: committed[partition].offset + shift_by for partition in partitions}
+
+
+def _at_time(
+    client: KafkaClient, partitions: Sequence[TopicPartition], timestamp: int
+) -> dict[TopicPartition, int]:
+    found = _at(client, partitions, timestamp)
+    after_all = [partition for partition, offset in found.items() if offset == UNKNOWN_OFFSET]
+    for topic, index in after_all:
+        print(
+            f"\nWarn: Partition {index} from topic {topic} is empty."
+            " Falling back to latest known offset."
+        )
+    return found | _at(client, after_all, LATEST)
+
+
+def _in_range(
+    client: KafkaClient, wanted: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Offsets that the partitions do not hold become the nearest that they do."""
+    first = _at(client, list(wanted), EARLIEST)
+    end = _at(client, list(wanted), LATEST)
+    offsets = {}
+    for (topic, index), offset in wanted.items():
+        low, high = first[topic, index], end[topic, index]
+        offsets[topic, index] = min(max(offset, low), high)
+        if offset > high:
+            _warn(offset, "higher than latest", f"{topic}-{index}", high)
+        elif offset < low:
+            _warn(offset, "lower than earliest", f"{topic}-{index}", low)
+    return offsets
+
+
+def _warn(offset: int, how: str, partition: str, instead: int) -> None:
+    print(
+        f"New offset ({offset}) is {how} offset for topic partition {partition}."
+        f" Value will be set to {instead}.",
+        file=sys.stderr,
+    )
+
+
+# -------------------------------------------------------------------- what users write
+
+
+def parse_datetime(text: str) -> int:
+    """`YYYY-MM-DDTHH:mm:SS.sss`, in UTC unless it names an offset; milliseconds since 1970."""
+    if "T" not in text:
+        raise CommandFailedError(
+            "Error parsing timestamp. It does not contain a 'T' according to ISO8601 format"
+        )
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise CommandFailedError(f'Unparseable date: "{text}"') from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def parse_duration(text: str) -> int:
+    """`PnDTnHnMnS` as Java's `Duration` reads it; milliseconds."""
+    match = _DURATION.fullmatch(text)
+    if match is None or match[3] in ("T", "t") or not (match[2] or match[3]):
+        raise CommandFailedError("Text cannot be parsed to a Duration")
+    sign, days, _, hours, minutes, seconds, fraction = match.groups()
+    total = ((int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)) * 60
+    milliseconds = (total + int(seconds or 0)) * 1000
+    part = int((fraction or "").ljust(3, "0")[:3])
+    milliseconds += -part if (seconds or "").startswith("-") else part
+    return -milliseconds if sign == "-" else milliseconds
+
+
+def read_plan(path: str, group: str | None) -> dict[str, dict[TopicPartition, int]]:
+    """A CSV file of `--export`; without a column for it, the offsets are those of `group`."""
+    plan: dict[str, dict[TopicPartition, int]] = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.reader(file), 1):
+            if not row:
+                continue
+            whose = [group] if group is not None and len(row) == 3 else row[:-3]
+            try:
+                (name,) = whose
+                topic, index, offset = row[-3], int(row[-2]), int(row[-1])
+            except ValueError:
+                raise CommandFailedError(
+                    f"{path}, line {number}: expected {'' if group else 'group,'}"
+                    "topic,partition,offset"
+                ) from None
+            plan.setdefault(name, {})[topic, index] = offset
+    return plan
