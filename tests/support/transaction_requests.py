@@ -184,6 +184,7 @@ def fetch(at: TopicPartition) -> FetchRequest:
 def end_offset(at: TopicPartition, isolation_level: int) -> ListOffsetsRequest:
     wanted = ListOffsetsPartition(partition_index=at.partition, timestamp=-1)
     return ListOffsetsRequest(
+        replica_id=-1,
         isolation_level=isolation_level,
         topics=[ListOffsetsTopic(name=at.topic, partitions=[wanted])],
     )

@@ -8,7 +8,7 @@ import sys
 from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.consumer_groups_errors import java_text
-from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.cli.failure import UsageError
 from headrace.cli.output import add_output_argument
 from headrace.client.blocking import KafkaClient
 
@@ -163,7 +163,8 @@ def _check_describe(args: argparse.Namespace, action: str) -> None:
     if action == "describe":
         if len(views) > 1:
             raise UsageError(
-                "Option [describe] takes at most one of these options: [members], [offsets], [state]"
+                "Option [describe] takes at most one of these options:"
+                " [members], [offsets], [state]"
             )
         if args.state:
             raise UsageError("Option [describe] does not take a value for [state]")
@@ -211,9 +212,3 @@ def chosen_groups(client: KafkaClient, args: argparse.Namespace) -> list[str]:
 def print_error(text: str) -> None:
     """Kafka's tool tells errors among its results, on stdout."""
     print(f"\nError: {text}")
-
-
-def require_number(text: str, where: str) -> int:
-    if not text.strip().isdecimal():
-        raise CommandFailedError(where)
-    return int(text)

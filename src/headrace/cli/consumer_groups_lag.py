@@ -54,13 +54,14 @@ def group_lag(client: KafkaClient, group: GroupDescription) -> list[PartitionLag
     owned = sorted((m for m in group.members if m.assignment), key=lambda m: -len(m.assignment))
     assigned = {partition for member in owned for partition in member.assignment}
     ends = log_end_offsets(client, assigned | committed.keys())
-    rows = []
-    for member in owned:
-        for partition in sorted(member.assignment):
-            rows.append(_row(partition, committed, ends, member))
-    for partition in sorted(committed.keys() - assigned):
-        rows.append(_row(partition, committed, ends, None))
-    return rows
+    return [
+        *(
+            _row(tp, committed, ends, member)
+            for member in owned
+            for tp in sorted(member.assignment)
+        ),
+        *(_row(tp, committed, ends, None) for tp in sorted(committed.keys() - assigned)),
+    ]
 
 
 def _row(

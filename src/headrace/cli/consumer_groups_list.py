@@ -69,10 +69,9 @@ def _table(groups: list[ListedGroup], args: argparse.Namespace) -> list[str]:
         columns.append(("TYPE", [type_name(row) for row in groups], 20))
     if args.state is not None:
         columns.append(("STATE", [row.group_state or "Unknown" for row in groups], 20))
-    lines = [" ".join(title.ljust(size) for title, _, size in columns)]
-    for number in range(len(groups)):
-        lines.append(" ".join(cells[number].ljust(size) for _, cells, size in columns))
-    return lines
+    head = " ".join(title.ljust(size) for title, _, size in columns)
+    rows = zip(*([cell.ljust(size) for cell in cells] for _, cells, size in columns), strict=True)
+    return [head, *map(" ".join, rows)]
 
 
 def type_name(row: ListedGroup) -> str:

@@ -119,7 +119,7 @@ def list_groups(
 def delete_groups(client: KafkaClient, groups: Sequence[str]) -> dict[str, KafkaError | None]:
     """Delete groups; what went wrong with each, None if nothing did."""
 
-    def ask(node: BlockingConnection, theirs: list[str]) -> dict[str, None | KafkaError]:
+    def ask(node: BlockingConnection, theirs: list[str]) -> dict[str, KafkaError | None]:
         answer = node.call(DeleteGroupsRequest(groups_names=theirs), DeleteGroupsResponse)
         return {
             row.group_id: error_for_code(row.error_code) if row.error_code else None

@@ -1,8 +1,8 @@
 """The logs of a node by partition, the directories they lie in, and what a bad disk takes away."""
 
 import errno
-import sys
 import os
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
