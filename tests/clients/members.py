@@ -20,6 +20,8 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 PATIENCE_S = 60
+#: Members hear of a rebalance by their next heartbeat.
+HEARTBEAT_MS = 200
 
 
 class Board:
@@ -125,6 +127,7 @@ class ConfluentMember(Member):
                 "client.id": self.name,
                 "auto.offset.reset": "earliest",
                 "partition.assignment.strategy": "range",
+                "heartbeat.interval.ms": HEARTBEAT_MS,
                 "reconnect.backoff.max.ms": 100,
                 "log_level": 0,
                 **self._settings,
@@ -155,6 +158,7 @@ class KafkaPythonMember(Member):
             group_id=self._group,
             client_id=self.name,
             auto_offset_reset="earliest",
+            heartbeat_interval_ms=HEARTBEAT_MS,
             reconnect_backoff_max_ms=100,
             **self.strategies,
         )
@@ -194,6 +198,7 @@ class AioMember(Member):
             group_id=self._group,
             client_id=self.name,
             auto_offset_reset="earliest",
+            heartbeat_interval_ms=HEARTBEAT_MS,
             **self.strategies,
         ) as consumer:
             while not self._stopped.is_set():

@@ -39,10 +39,8 @@ def peer(apache: ApacheKafka) -> ApacheKafka:
 
 @pytest.fixture(scope="module")
 def probe(node: HeadraceNode) -> Iterator[Probe]:
-    running = Probe(node)
-    running.start()
-    yield running
-    running.finish()
+    with Probe(node) as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

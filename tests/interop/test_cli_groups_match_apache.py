@@ -13,7 +13,7 @@ from tests.support.headrace_node import headrace
 from tests.support.tool_jvm import ToolJvm
 
 #: What changes between two looks at the same node.
-VOLATILE = re.compile(r"\d{13}|(?<=\t)\d+ +(?=\torders-0)")
+VOLATILE = re.compile(r"(?<=\t60000               \t)\d{13} *\t\d+ *")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,10 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
 def fill(bootstrap: str, open_clients: ExitStack) -> None:
     server = ("--bootstrap-server", bootstrap)
     for topic, partitions in (("orders", 3), ("a-topic-with-a-long-name", 12), ("empty", 1)):
-        headrace("topics", "--create", "--topic", topic, "--partitions", str(partitions), *server)
+        headrace(
+            "topics", "--create", "--topic", topic, "--partitions", str(partitions),
+            "--config", "retention.ms=-1", *server,
+        )  # fmt: skip
     producer = Producer({"bootstrap.servers": bootstrap})
     for number in range(60):
         for topic, count in (("orders", 3), ("a-topic-with-a-long-name", 12)):
@@ -57,7 +60,9 @@ def fill(bootstrap: str, open_clients: ExitStack) -> None:
         consumer.subscribe(["orders", "a-topic-with-a-long-name"])
         while (message := consumer.poll(15)) is None or message.error() is not None:
             assert message is not None, "no record within 15 s"
-        consumer.commit(offsets=[TopicPartition("orders", 1, 7, leader_epoch=0)], asynchronous=False)
+        consumer.commit(
+            offsets=[TopicPartition("orders", 1, 7, leader_epoch=0)], asynchronous=False
+        )
     write_transactions(bootstrap, open_clients)
 
 
@@ -223,5 +228,11 @@ def test_records_of_coordinators_are_printed_the_same(
     )
     ours = headrace("console-consumer", *args, check=False).stdout
     theirs = tools.run("ConsoleConsumer", *args, check=False).stdout
-    assert ours
-    assert sorted(ours.splitlines()) == sorted(theirs.splitlines())
+    assert ours.startswith('{"key":{"type":')
+    assert documents(ours) == documents(theirs)
+
+
+def documents(text: str) -> list[str]:
+    """The JSON documents, sorted, but for the group that Apache's consumer makes for itself."""
+    one_a_line = re.sub(r'(?<=[}l])}{"key"', '}\n{"key"', text)
+    return sorted(line for line in one_a_line.splitlines() if "console-consumer" not in line)

@@ -51,10 +51,16 @@ class Load:
                 **options,
             }
         )
-        self._thread = threading.Thread(target=self._run, name=f"load on {topic}")
+        self._thread = threading.Thread(
+            target=self._run, name=f"load on {topic}", daemon=True
+        )
 
     def start(self) -> None:
         self._thread.start()
+
+    def abandon(self) -> None:
+        """Stop without any questions: the test has failed already."""
+        self._stop.set()
 
     def finish(self, timeout: float = 60.0) -> None:
         """Send no more, and wait until every record has its answer."""

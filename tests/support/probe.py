@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from types import TracebackType
+from typing import Self
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -26,11 +28,26 @@ class Probe:
         self.load = Load(node, topic, ahead_max=_AHEAD_MAX, **{"enable.idempotence": True})
         self._numbers: list[int] = []
         self._stop = threading.Event()
-        self._reader = threading.Thread(target=self._read, name=f"probe of {topic}")
+        self._reader = threading.Thread(
+            target=self._read, name=f"probe of {topic}", daemon=True
+        )
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         self.load.start()
         self._reader.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.load.abandon()
+            self._stop.set()
 
     def must_progress(self, records: int = 50) -> None:
         """Wait until so many more records went through, there and back."""

@@ -18,7 +18,7 @@ class TopicChurn:
         self.deleted: set[str] = set()
         self._node = node
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="topic churn")
+        self._thread = threading.Thread(target=self._run, name="topic churn", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -1,6 +1,6 @@
 """`headrace console-consumer`: Kafka's `kafka-console-consumer.sh`.
 
-Without a group it reads all partitions of its topics itself.
+Without a group it reads all partitions of its topics itself; with one, its share of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headrace.cli.console_options import (
     parse_offset,
     reset_policy,
 )
-from headrace.cli.failure import CommandFailedError, describe
+from headrace.cli.failure import CommandFailedError, UsageError, describe
 from headrace.cli.output import wants_json
 from headrace.cli.record_format import RecordFormat, find_format, json_format
 from headrace.client.blocking import KafkaClient
@@ -46,16 +46,12 @@ def run(args: argparse.Namespace) -> int:
     check_arguments(args)
     settings = read_command_config(args.command_config)
     settings |= parse_property_options(args.command_property)
-    if args.group or settings.get("group.id"):
-        raise CommandFailedError(
-            "Consumer groups are not supported yet:"
-            " without --group, this tool reads all partitions itself."
-        )
+    group = group_id(args, settings)
     formatter = (
         json_format if wants_json(args) else find_format(args.formatter, formatter_properties(args))
     )
     with open_client(args, "console-consumer", settings) as client:
-        consumer = Consumer(client, args, settings, formatter)
+        consumer = _consumer(client, args, settings, formatter, group)
         try:
             consumer.run()
         except KafkaError as error:
@@ -64,6 +60,31 @@ def run(args: argparse.Namespace) -> int:
         finally:
             print(f"Processed a total of {consumer.count} messages", file=sys.stderr)
     return 0
+
+
+def group_id(args: argparse.Namespace, settings: dict[str, str]) -> str | None:
+    """The group to join, from the option or the settings, which must not contradict it."""
+    named = settings.get("group.id")
+    if args.group is not None and named is not None and named != args.group:
+        raise UsageError("Two different group ids are given: --group and group.id differ.")
+    group: str | None = args.group or named
+    if group is not None and args.partition is not None:
+        raise UsageError("Options group and partition cannot be specified together.")
+    return group
+
+
+def _consumer(
+    client: KafkaClient,
+    args: argparse.Namespace,
+    settings: dict[str, str],
+    formatter: RecordFormat,
+    group: str | None,
+) -> Consumer:
+    if group is None:
+        return Consumer(client, args, settings, formatter)
+    from headrace.cli.console_group import GroupedConsumer
+
+    return GroupedConsumer(client, args, settings, formatter, group)
 
 
 class Consumer:

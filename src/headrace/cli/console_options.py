@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read_committed leaves out aborted transactions (default: read_uncommitted)",
     )
     add("--skip-message-on-error", action="store_true", help="go on after a bad record")
-    add("--group", help=argparse.SUPPRESS)
+    add("--group", help="join this group of consumers, and commit what is printed")
     add("--enable-systest-events", action="store_true", help=argparse.SUPPRESS)
     add("--formatter", default=_DEFAULT_FORMATTER, metavar="CLASS", help="how to print records")
     add(

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from headrace.cli.consumer_groups import print_error
 from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.cli.java_order import partition_order
 from headrace.client.blocking import KafkaClient
 from headrace.client.groups_offsets import CommittedOffset
 from headrace.client.leaders import TopicPartition
@@ -86,7 +87,7 @@ def _at_time(
 ) -> dict[TopicPartition, int]:
     found = _at(client, partitions, timestamp)
     after_all = [partition for partition, offset in found.items() if offset == UNKNOWN_OFFSET]
-    for topic, index in after_all:
+    for topic, index in partition_order(after_all):
         print(
             f"\nWarn: Partition {index} from topic {topic} is empty."
             " Falling back to latest known offset."

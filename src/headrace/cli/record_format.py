@@ -113,9 +113,13 @@ def find_format(class_name: str, properties: Mapping[str, str]) -> RecordFormat:
         return no_format
     if name in ("DefaultMessageFormatter", "LoggingMessageFormatter"):
         return DefaultFormat(properties)
+    from headrace.cli.coordinator_format import FORMATTERS, coordinator_format
+
+    if name in FORMATTERS:
+        return coordinator_format(name)
     raise CommandFailedError(
-        f"The formatter {class_name} is not supported;"
-        " there are DefaultMessageFormatter, LoggingMessageFormatter and NoOpMessageFormatter."
+        f"The formatter {class_name} is not supported; there are DefaultMessageFormatter,"
+        f" LoggingMessageFormatter, NoOpMessageFormatter, {', '.join(FORMATTERS)}."
     )
 
 

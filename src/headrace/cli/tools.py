@@ -30,6 +30,7 @@ THEMES: dict[str, tuple[Tool, ...]] = {
     "Groups and transactions": (
         Tool("consumer-groups", "show, reset and delete groups of consumers", "consumer_groups"),
         Tool("groups", "list groups of every kind", "groups"),
+        Tool("transactions", "show transactions, find and abort hanging ones", "transactions"),
     ),
     "Cluster": (
         Tool("configs", "show and change settings of topics, brokers and others", "configs"),

@@ -1,8 +1,14 @@
 """What can go wrong between a log and its disk."""
 
+import errno
 import os
 
 from headrace.base.errors import ErrorCode, KafkaError
+
+#: The process may open no more files: that says nothing of any disk.
+OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+#: What costs nothing but the operation that met it: it passes, and the disk is not broken.
+PASSING = OUT_OF_FILES | {errno.ENOSPC, errno.EDQUOT}
 
 
 class LogDirFailure(KafkaError):

@@ -6,6 +6,7 @@ dropped the pages it could not write, so the log refuses all work from then on.
 
 import contextlib
 
+from headrace.log.errors import OUT_OF_FILES
 from headrace.log.log_state import LogState
 from headrace.log.open_files import OpenFile
 from headrace.log.text_files import sync_descriptor, sync_directory, sync_file
@@ -35,11 +36,13 @@ class Flush:
         self._error: OSError | None = None
         self._pinned: list[OpenFile] = []
         self._paths: list[str] = []
+        self._directory = False
         try:
             self._gather()
         except OSError as error:
             self._unpin()
-            raise log.fail("preparing a flush", error) from error
+            self._leave_to_the_next()
+            raise log.refuse("preparing a flush", error) from error
 
     def run(self) -> None:
         """Wait for the disk. Never raises: `finish` does."""
@@ -59,6 +62,9 @@ class Flush:
         """Move the recovery point, or fail the log if the disk failed."""
         log = self._log
         self._unpin()
+        if self._error is not None and self._error.errno in OUT_OF_FILES:
+            self._leave_to_the_next()  # no fsync has failed: some were not begun
+            raise log.refuse("flushing", self._error) from self._error
         if self._error is not None:
             raise log.fail("flushing", self._error) from self._error
         if log.truncations != self._truncations:
@@ -96,6 +102,10 @@ class Flush:
             log.directory_unsynced = True
         self._directory = log.directory_unsynced
         log.directory_unsynced = False
+
+    def _leave_to_the_next(self) -> None:
+        self._log.unsynced_paths += self._paths
+        self._log.directory_unsynced |= self._directory
 
     def _unpin(self) -> None:
         while self._pinned:

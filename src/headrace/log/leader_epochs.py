@@ -56,8 +56,13 @@ class LeaderEpochs:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that `epoch` writes from `start_offset` on, and store it, if that is news."""
+        entries, latest_epoch = self.entries, self.latest_epoch
         if self._insert(EpochEntry(epoch, start_offset)):
-            self.store()
+            try:
+                self.store()
+            except OSError:
+                self._entries, self.latest_epoch = entries, latest_epoch
+                raise
 
     def note(self, epoch: int, start_offset: int) -> None:
         """Like `assign`, for a scan that stores once at its end."""

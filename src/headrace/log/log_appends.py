@@ -53,7 +53,7 @@ class LogAppends(LogWrites):
             else:
                 duplicate = self.producers.check(header, origin)
                 if duplicate is not None:
-                    return _duplicate_result(duplicate, append_time)
+                    return self._duplicate_result(duplicate, append_time)
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
         timestamp = header.max_timestamp
@@ -132,7 +132,7 @@ class LogAppends(LogWrites):
             return AppendResult(self.log_end_offset, self.log_end_offset - 1, -1, False, False)
         duplicate = self._check_several(batch, headers, origin, transaction_version)
         if duplicate is not None:
-            return _duplicate_result(duplicate, append_time)
+            return self._duplicate_result(duplicate, append_time)
         offset = self.log_end_offset
         for position, header in headers:
             if append_time >= 0:
@@ -172,7 +172,13 @@ class LogAppends(LogWrites):
             producers.restore(saved)
         return None
 
-
-def _duplicate_result(duplicate: ProducedBatch, append_time: int) -> AppendResult:
-    timestamp = duplicate.timestamp if append_time >= 0 else -1
-    return AppendResult(duplicate.first_offset, duplicate.last_offset, timestamp, True, False)
+    def _duplicate_result(self, duplicate: ProducedBatch, append_time: int) -> AppendResult:
+        """What the first of them was told; the flush that it waits for may still be under way."""
+        timestamp = duplicate.timestamp if append_time >= 0 else -1
+        flush_needed = (
+            duplicate.last_offset >= self.recovery_point
+            and self.log_end_offset - self.recovery_point >= self._flush_messages
+        )
+        return AppendResult(
+            duplicate.first_offset, duplicate.last_offset, timestamp, True, flush_needed
+        )

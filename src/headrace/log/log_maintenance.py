@@ -14,8 +14,8 @@ from headrace.log.cleaner.job import CleaningError, CleanJob, CleanResult
 from headrace.log.cleaner.schedule import HighWatermark
 from headrace.log.directories import DataDirectory
 from headrace.log.directories import remove_directory as remove_directory
-from headrace.log.errors import LogDirFailure
-from headrace.log.log_registry import DISK_FULL, LogRegistry
+from headrace.log.errors import PASSING, LogDirFailure
+from headrace.log.log_registry import LogRegistry
 from headrace.log.partition_log import PartitionLog
 
 #: What a round of compaction meets when its log was deleted or renamed under it.
@@ -134,7 +134,7 @@ class LogMaintenance:
         """Data that cannot be read is left alone from now on; a bad disk takes its directory."""
         code = error.errno
         self._manager.cleaning.give_up(job, error.reason, for_good=code is None)
-        if code is not None and code not in DISK_FULL and code not in _GONE:
+        if code is not None and code not in PASSING and code not in _GONE:
             cause = OSError(code, error.reason)
             self._manager.handle_failure(LogDirFailure(job.directory, "compacting", cause))
 

@@ -64,7 +64,7 @@ class LogReads(LogState):
                 )
             return self._read_older(offset, max_bytes, end_offset, at_least_one, lazy_from)
         except OSError as error:
-            raise self.fail("reading a segment", error) from error
+            raise self.refuse("reading a segment", error) from error
 
     def _read_older(
         self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool, lazy_from: int
@@ -90,7 +90,7 @@ class LogReads(LogState):
         try:
             return find_by_timestamp(self.segments, timestamp, self.log_start_offset)
         except OSError as error:
-            raise self.fail("looking up a timestamp", error) from error
+            raise self.refuse("looking up a timestamp", error) from error
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
         """The first record with the largest timestamp of all; it opens one batch."""
@@ -98,7 +98,7 @@ class LogReads(LogState):
         try:
             return find_max_timestamp(self.segments, self.log_start_offset)
         except OSError as error:
-            raise self.fail("looking up a timestamp", error) from error
+            raise self.refuse("looking up a timestamp", error) from error
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -122,5 +122,5 @@ class LogReads(LogState):
                 if segment.txn_index.collect(start, end, found):
                     break
         except OSError as error:
-            raise self.fail("reading a transaction index", error) from error
+            raise self.refuse("reading a transaction index", error) from error
         return found

@@ -1,6 +1,5 @@
 """The logs of a node by partition, the directories they lie in, and what a bad disk takes away."""
 
-import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -17,13 +16,10 @@ from headrace.log.checkpoints import (
 from headrace.log.cleaner.schedule import CleanerSchedule
 from headrace.log.config import LogConfig
 from headrace.log.directories import DataDirectory, DataDirectoryError
-from headrace.log.errors import LogDirFailure
+from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.loading import PRODUCER_EXPIRATION_MS
 from headrace.log.open_files import OpenFiles
 from headrace.log.partition_log import PartitionLog
-
-#: A full disk is no broken disk: writers hear of it, readers need not, and it may pass.
-DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +125,7 @@ class LogRegistry:
         """Take directories offline that could not be written to; the partitions lost with them."""
         lost: list[TopicPartition] = []
         for directory, code, reason in written.failures:
-            if code not in DISK_FULL:
+            if code not in PASSING:
                 lost += self.fail_directory(directory, reason)
         return lost
 
@@ -138,10 +134,10 @@ class LogRegistry:
     def handle_failure(self, failure: LogDirFailure) -> list[TopicPartition]:
         """A log met a bad disk: its directory goes offline. The partitions that are lost with it.
 
-        A full disk costs nothing but the write that failed.
+        A full disk, or too few descriptors, cost nothing but the operation that failed.
         """
         directory = self._by_path.get(failure.data_directory)
-        if directory is None or failure.errno in DISK_FULL:
+        if directory is None or failure.errno in PASSING:
             return []
         return self.fail_directory(directory, failure.message)
 

@@ -4,7 +4,7 @@ from zlib import crc32
 
 from headrace.base.uuids import ZERO_UUID
 from headrace.log.config import LogConfig
-from headrace.log.errors import LogDirFailure
+from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.open_files import OpenFiles
 from headrace.log.producer_state import ProducerStates
@@ -119,6 +119,12 @@ class LogState:
         self._failure = LogDirFailure(self.directory, action, error)
         return self._failure
 
+    def refuse(self, action: str, error: OSError) -> LogDirFailure:
+        """Like `fail`, where nothing is lost if the cause is one that passes."""
+        if error.errno in PASSING:
+            return LogDirFailure(self.directory, action, error)
+        return self.fail(action, error)
+
     def require_healthy(self) -> None:
         if self._failure is not None:
             raise self._failure.with_traceback(None)
@@ -135,15 +141,15 @@ class LogState:
             return old
         try:
             old.finish()
+            # With a snapshot at each segment's start, a segment can be recovered by itself.
+            self.producers.end_offset = base_offset
+            self.producers.take_snapshot()
             segment = Segment.create(self.files, self.directory, base_offset, now_ms)
             self.segments.add(segment)
             self.active = segment
             self.directory_unsynced = True
-            # With a snapshot at each segment's start, a segment can be recovered by itself.
-            self.producers.end_offset = base_offset
-            self.producers.take_snapshot()
         except OSError as error:
-            raise self.fail("rolling a segment", error) from error
+            raise self.refuse("rolling a segment", error) from error
         return segment
 
     def _roll_is_due(self, segment: Segment, timestamp: int, now_ms: int) -> bool:

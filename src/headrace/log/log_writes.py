@@ -7,7 +7,7 @@ from typing import TypeAlias
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendResult
 from headrace.log.config import INT32_MAX
-from headrace.log.errors import LogDirFailure
+from headrace.log.errors import OUT_OF_FILES, LogDirFailure
 from headrace.log.log_state import LogState
 from headrace.log.markers import read_marker
 from headrace.log.producer_table import EndTxnMarker
@@ -28,7 +28,7 @@ class LogWrites(LogState):
         try:
             self.leader_epochs.assign(epoch, start_offset)
         except OSError as error:
-            raise self.fail("writing the leader epoch checkpoint", error) from error
+            raise self.refuse("writing the leader epoch checkpoint", error) from error
 
     def _write_batches(self, data: memoryview, headers: Headers, now_ms: int) -> AppendResult:
         """Write batches whose headers are final, as one piece."""
@@ -116,7 +116,7 @@ class LogWrites(LogState):
             try:
                 segment.store_indexes()
             except OSError as error:
-                raise self.fail("writing an index", error) from error
+                raise self.refuse("writing an index", error) from error
         return segment
 
     def _write_failed(self, segment: Segment, error: OSError) -> LogDirFailure:
@@ -126,5 +126,7 @@ class LogWrites(LogState):
             if os.fstat(segment.fd()).st_size > segment.size:
                 os.ftruncate(segment.fd(), segment.size)
         except OSError:
-            self._failure = failure
+            # A file that could not even be opened was not written to.
+            if error.errno not in OUT_OF_FILES:
+                self._failure = failure
         return failure

@@ -9,7 +9,16 @@ import errno
 import os
 from collections import deque
 
+_UNLIMITED = 65536
 _OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+
+
+def process_limit() -> int:
+    """How many files this process may have open (`ulimit -n`)."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _UNLIMITED if soft == resource.RLIM_INFINITY else soft
 
 
 class OpenFile:
@@ -35,12 +44,7 @@ class OpenFiles:
     @classmethod
     def for_process(cls) -> "OpenFiles":
         """As many as half of the process's limit; sockets and indexes need the rest."""
-        import resource
-
-        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft == resource.RLIM_INFINITY:
-            soft = 65536
-        return cls(max(16, soft // 2))
+        return cls(max(16, process_limit() // 2))
 
     def __len__(self) -> int:
         return len(self._open)

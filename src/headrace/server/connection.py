@@ -206,16 +206,23 @@ class Connection(asyncio.BufferedProtocol):
         """Send megabytes without copying them again; True if that goes on after this returns."""
         has_files = any(isinstance(chunk, FileSlice) for chunk in chunks)
         if not has_files or self._transport.get_write_buffer_size() > 0:
-            self._transport.writelines(
-                [chunk.read() if isinstance(chunk, FileSlice) else chunk for chunk in chunks]
-            )
+            self._write_all(chunks)
             return False
         if self._file_sender is None:
             fd = self._transport.get_extra_info("socket").fileno()
-            self._file_sender = FileSender(asyncio.get_running_loop(), fd)
+            try:
+                self._file_sender = FileSender(asyncio.get_running_loop(), fd)
+            except OSError:  # out of descriptors
+                self._write_all(chunks)
+                return False
         self._is_busy = True
         self._file_sender.send(chunks, self._sent_files)
         return True
+
+    def _write_all(self, chunks: list[Buffer | FileSlice]) -> None:
+        self._transport.writelines(
+            [chunk.read() if isinstance(chunk, FileSlice) else chunk for chunk in chunks]
+        )
 
     def _sent_files(self, error: OSError | None) -> None:
         self._is_busy = False

@@ -14,11 +14,16 @@ from headrace.broker.coordination.internal_topics import OFFSETS_TOPIC, Internal
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.groups.config import GroupConfig
+from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.record_codec import GroupRecordCodec
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import MetadataImage
+from headrace.replication.partition import Partition
+from headrace.server.consumer_groups import add_consumer_groups
 from headrace.server.metadata_plane import MetadataPlane
+
+_CONSUMER_DEFAULTS = ConsumerGroupConfig()
 
 
 def group_coordinators(
@@ -26,12 +31,22 @@ def group_coordinators(
     image: Callable[[], MetadataImage],
     scheduler: Scheduler,
     clock: Clock,
+    *,
+    consumer_config: ConsumerGroupConfig = _CONSUMER_DEFAULTS,
 ) -> Groups:
     topics = ImageTopics(image)
+
+    def new_id() -> str:
+        return str(uuid.uuid4())
+
+    def make(partition: Partition) -> GroupCoordinator:
+        coordinator = GroupCoordinator(config, topics, new_id)
+        return add_consumer_groups(coordinator, consumer_config, config, image, topics, new_id)
+
     return Groups(
         Coordinators(
             OFFSETS_TOPIC,
-            lambda partition: GroupCoordinator(config, topics, lambda: str(uuid.uuid4())),
+            make,
             GroupRecordCodec(),
             image,
             scheduler,

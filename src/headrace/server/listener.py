@@ -41,8 +41,10 @@ class ConnectionLimits:
 class ConnectionCounts:
     """How many connections there are, by client address, over all listeners of a node."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
+    def __init__(self, limits: ConnectionLimits, room: int = 2**31 - 1) -> None:
         self._limits = limits
+        #: What the system's limit of open files leaves (see `file_limit`).
+        self._room = room
         self._by_host: Counter[str] = Counter()
         self._total = 0
         self._recent: deque[float] = deque()
@@ -55,6 +57,8 @@ class ConnectionCounts:
         limits = self._limits
         if self._total >= limits.connections_max:
             return f"max.connections of {limits.connections_max} is reached"
+        if self._total >= self._room:
+            return f"the limit of open files leaves room for {self._room} connections"
         per_ip = limits.connections_per_ip_overrides.get(host, limits.connections_per_ip_max)
         if self._by_host[host] >= per_ip:
             return f"max.connections.per.ip of {per_ip} is reached"

@@ -152,6 +152,7 @@ class MetadataPlane:
             done(KafkaError(ErrorCode.NOT_CONTROLLER, "The controller is not running."))
             return
         changes: MetadataChanges | None = None
+        end_offset = self.log_end_offset
         try:
             result = command(self._latest)
             reply: Any = result.reply
@@ -159,7 +160,9 @@ class MetadataPlane:
                 changes = self._write(result.records)
         except KafkaError as error:
             reply = error
-            if isinstance(error, LogDirFailure):
+            # A full disk that left the log as it was costs this command only.
+            is_intact = self._store.log.failure is None and self.log_end_offset == end_offset
+            if isinstance(error, LogDirFailure) and not is_intact:
                 self._fail(error)
         if not self._pending and changes is None:
             done(reply)

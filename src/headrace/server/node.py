@@ -31,12 +31,14 @@ from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.log.directories import DataDirectory
 from headrace.log.directory_identity import open_directories
 from headrace.log.log_manager import LogManager
-from headrace.log.open_files import OpenFiles
+from headrace.log.open_files import OpenFiles, process_limit
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import ConfigResource, EndpointImage, MetadataImage
 from headrace.server import part_configs
 from headrace.server.config import NodeConfig
+from headrace.server.consumer_groups import consumer_group_config
 from headrace.server.coordination import follow_groups, group_coordinators, offsets_topic
+from headrace.server.file_limit import connections_that_fit
 from headrace.server.helper_process import HelperDiedError, HelperProcess
 from headrace.server.listener import ConnectionCounts, Listener
 from headrace.server.maintenance import Maintenance
@@ -168,6 +170,7 @@ class Node:
             lambda: self.plane.image,
             self.scheduler,
             clock,
+            consumer_config=consumer_group_config(config.values),
         )
         follow_groups(self.groups, self.partitions, self.plane)
         self.transactions = TransactionServices(
@@ -213,7 +216,7 @@ class Node:
             internal_topics=internal_topics,
         )
         limits = part_configs.connection_limits(config.values)
-        counts = ConnectionCounts(limits)
+        counts = ConnectionCounts(limits, connections_that_fit(process_limit(), files.limit))
         dispatchers = {
             False: Dispatcher(broker_table(services), self.metrics, clock),
             True: Dispatcher(controller_table(services), self.metrics, clock),

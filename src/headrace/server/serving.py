@@ -47,6 +47,7 @@ from headrace.broker.loggers import logger_levels
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.broker.wakeups import Wakeups
 from headrace.log.log_manager import LogManager
 from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.controller.topics import create_topics
@@ -92,6 +93,7 @@ def broker_table(services: Services) -> ApiTable:
     """What clients may ask a broker."""
     s = services
     topic = ResourceType.TOPIC
+    wakeups = Wakeups(s.scheduler)
     rows: list[Row] = [
         (
             ApiKey.PRODUCE,
@@ -104,13 +106,20 @@ def broker_table(services: Services) -> ApiTable:
                 s.metrics,
                 s.prepare_elsewhere,
                 s.transactions.admission,
+                wakeups,
             ),
         ),
         (
             ApiKey.FETCH,
             on_each(Operation.READ, topic),
             FetchHandler(
-                s.partitions, s.sessions, s.scheduler, s.clock, s.broker_config, s.metrics
+                s.partitions,
+                s.sessions,
+                s.scheduler,
+                s.clock,
+                s.broker_config,
+                s.metrics,
+                wakeups,
             ),
         ),
         (

@@ -6,6 +6,8 @@ from headrace.broker.api_table import Access, Handler, on_each
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.coordination.groups import Groups
+from headrace.broker.handlers.consumer_group_describe import ConsumerGroupDescribeHandler
+from headrace.broker.handlers.consumer_group_heartbeat import ConsumerGroupHeartbeatHandler
 from headrace.broker.handlers.delete_groups import DeleteGroupsHandler
 from headrace.broker.handlers.describe_groups import DescribeGroupsHandler
 from headrace.broker.handlers.heartbeat import HeartbeatHandler
@@ -34,4 +36,6 @@ def group_rows(groups: Groups, cluster: ClusterView) -> list[tuple[ApiKey, Acces
         (ApiKey.LIST_GROUPS, describe, ListGroupsHandler(groups)),
         (ApiKey.DESCRIBE_GROUPS, describe, DescribeGroupsHandler(groups)),
         (ApiKey.DELETE_GROUPS, delete, DeleteGroupsHandler(groups)),
+        (ApiKey.CONSUMER_GROUP_HEARTBEAT, read, ConsumerGroupHeartbeatHandler(groups, cluster)),
+        (ApiKey.CONSUMER_GROUP_DESCRIBE, describe, ConsumerGroupDescribeHandler(groups, cluster)),
     ]

@@ -65,9 +65,7 @@ class Story:
         """A new coordinator, from nothing but the log."""
         self.timers: dict[str, float] = {}
         self._waiting.clear()
-        self.coordinator = GroupCoordinator(
-            self.config, self.topics, lambda: str(next(self._ids))
-        )
+        self.coordinator = GroupCoordinator(self.config, self.topics, lambda: str(next(self._ids)))
         for entry in self.log:
             if len(entry) == 2:
                 self.coordinator.apply_marker(*entry)

@@ -11,8 +11,16 @@ from headrace.groups.inventory import DeleteGroups, DescribeGroups, ListGroups
 from headrace.groups.offset_reads import FetchOffsets
 from headrace.protocol.compiler import encode
 from headrace.protocol.embedded import ConsumerProtocolSubscription
-from headrace.protocol.messages import heartbeat, join_group, leave_group, offset_commit
-from headrace.protocol.messages import offset_delete, offset_fetch, sync_group, txn_offset_commit
+from headrace.protocol.messages import (
+    heartbeat,
+    join_group,
+    leave_group,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    sync_group,
+    txn_offset_commit,
+)
 
 _MISSING = object()
 

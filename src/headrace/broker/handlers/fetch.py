@@ -14,6 +14,7 @@ from headrace.broker.fetch_sessions import NO_SESSION, FetchPosition, FetchSessi
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.broker.wakeups import Wakeups
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.fetch import (
     AbortedTransaction,
@@ -42,7 +43,9 @@ class FetchHandler:
         clock: Clock,
         config: BrokerConfig,
         metrics: BrokerMetrics,
+        wakeups: Wakeups,
     ) -> None:
+        self._wakeups = wakeups
         self._partitions = partitions
         self._sessions = sessions
         self._scheduler = scheduler
@@ -68,8 +71,8 @@ class FetchHandler:
             raise self._partitions.missing_by_id(topic, position.index)
         return partition
 
-    def wake(self, finish: Callable[[], None]) -> None:
-        self._scheduler.call_soon(finish)
+    def wake(self, look_again: Callable[[], None]) -> None:
+        self._wakeups.add(look_again)
 
     @property
     def bytes_max(self) -> int:
@@ -238,8 +241,7 @@ class _Fetch:
         self._missing_bytes -= size
         if self._missing_bytes <= 0 and not self._woken:
             self._woken = True
-            # After the work at hand: the producer's answer goes out first, and appends to
-            # several partitions in one request are read together.
+            # Not at once: appends to several partitions in one request are read together.
             self._handler.wake(self._look_again)
 
     def _look_again(self) -> None:

@@ -23,6 +23,7 @@ from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.broker.produced_batch import ProducedBatch
 from headrace.broker.transactional_produce import TransactionalProduce
+from headrace.broker.wakeups import Wakeups
 from headrace.log.append import AppendOrigin
 from headrace.log.flushing import Flush
 from headrace.metadata.controller.topic_names import INTERNAL_TOPICS
@@ -67,7 +68,9 @@ class ProduceHandler:
         metrics: BrokerMetrics,
         prepare_elsewhere: PrepareElsewhere,
         admission: Admission,
+        wakeups: Wakeups,
     ) -> None:
+        self._wakeups = wakeups
         self._admission = admission
         self._prepare_elsewhere = prepare_elsewhere
         self._partitions = partitions
@@ -222,19 +225,32 @@ class ProduceHandler:
             if not done.duplicate:
                 topic.bytes_in += len(batch.records)
                 topic.messages_in += batch.header.record_count
-                if done.flush_needed:
-                    unflushed.append(batch)
+            if done.flush_needed:
+                unflushed.append(batch)
             if request.acks == ACKS_ALL and partition.high_watermark <= done.last_offset:
                 batch.last_offset = done.last_offset
                 waiting.append(batch)
+        self._wakeups.run()
         if unflushed:
-            return self._flush(request, response, unflushed)
+            return self._flush(request, response, unflushed, waiting)
+        return self._answer_replicated(request, response, waiting)
+
+    def _answer_replicated(
+        self, request: ProduceRequest, response: ProduceResponse, waiting: list[ProducedBatch]
+    ) -> Reply | Parked:
+        waiting = [
+            batch for batch in waiting if batch.partition.high_watermark <= batch.last_offset
+        ]
         if waiting:
             return self._await_replication(request, response, waiting)
         return self._answer(request, response)
 
     def _flush(
-        self, request: ProduceRequest, response: ProduceResponse, unflushed: list[ProducedBatch]
+        self,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        unflushed: list[ProducedBatch],
+        waiting: list[ProducedBatch],
     ) -> Parked:
         """`flush.messages` is reached: no answer before the disk has the records."""
         parked = Parked()
@@ -255,7 +271,7 @@ class ProduceHandler:
                     one.finish()
                 except KafkaError as error:
                     self._refuse(batch.result, error, batch.partition.topic)
-            parked.complete(self._answer(request, response))
+            _pass_on(self._answer_replicated(request, response, waiting), parked)
 
         self._scheduler.run_in_thread(flush, flushed)
         return parked

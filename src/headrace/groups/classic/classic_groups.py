@@ -82,8 +82,9 @@ class ClassicGroups(Part):
         group = self._groups.get(key.group)
         if value is None:
             if isinstance(group, ClassicGroup):
+                # Under another type it lives on: loading need not see its records in order.
                 group.state = State.DEAD
-            self._groups.remove(key.group)
+                self._groups.remove(key.group)
         elif self._is_loaded and isinstance(group, ClassicGroup):
             take_over(group, value)
         else:

@@ -43,7 +43,7 @@ class Joining:
 
     def join(self, call: JoinCall) -> GroupOutcome:
         request = call.request
-        self._check(request)
+        self.check(request)
         group = self._groups.get(request.group_id)
         if group is not None:
             if not isinstance(group, ClassicGroup):
@@ -59,7 +59,7 @@ class Joining:
             self._write_new_group(call, group, outcome)
         return outcome
 
-    def _check(self, request: JoinGroupRequest) -> None:
+    def check(self, request: JoinGroupRequest) -> None:
         if not request.group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         config = self._config

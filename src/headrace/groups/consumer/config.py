@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+#: The settings that a group may have of its own.
+SESSION_TIMEOUT = "consumer.session.timeout.ms"
+HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL = "consumer.assignment.interval.ms"
+
 #: The dynamic settings of a group by its id, as the cluster's metadata has them.
 GroupSettings = Callable[[str], Mapping[str, str]]
 
@@ -58,6 +63,8 @@ _ASSIGNMENT_INTERVAL_MS = Bounded(1_000, 0, 15_000)
 class ConsumerGroupConfig:
     """Defaults are Kafka's."""
 
+    #: Whether `group.coordinator.rebalance.protocols` has the protocol at all.
+    is_offered: bool = True
     session_timeout_ms: Bounded = _SESSION_TIMEOUT_MS
     heartbeat_interval_ms: Bounded = _HEARTBEAT_INTERVAL_MS
     #: The least time from one target assignment of a group to the next.
@@ -71,7 +78,7 @@ class ConsumerGroupConfig:
     def timing(self, settings: Mapping[str, str]) -> GroupTiming:
         """With the group's own settings."""
         return GroupTiming(
-            self.session_timeout_ms.of(settings, "consumer.session.timeout.ms"),
-            self.heartbeat_interval_ms.of(settings, "consumer.heartbeat.interval.ms"),
-            self.assignment_interval_ms.of(settings, "consumer.assignment.interval.ms"),
+            self.session_timeout_ms.of(settings, SESSION_TIMEOUT),
+            self.heartbeat_interval_ms.of(settings, HEARTBEAT_INTERVAL),
+            self.assignment_interval_ms.of(settings, ASSIGNMENT_INTERVAL),
         )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import Outcome
 from headrace.groups.call import GroupOutcome
+from headrace.groups.classic.classic_groups import ClassicGroups
+from headrace.groups.consumer.classic_joining import ClassicJoining
+from headrace.groups.consumer.classic_living import ClassicLiving
+from headrace.groups.consumer.classic_waiting import ClassicWaiting
 from headrace.groups.consumer.config import ConsumerGroupConfig, GroupSettings
 from headrace.groups.consumer.describing import DescribeConsumerGroups, Describing
+from headrace.groups.consumer.downgrading import Downgrading
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
 from headrace.groups.consumer.heartbeats import Heartbeats
 from headrace.groups.consumer.leaving import Leaving
-from headrace.groups.consumer.member import Member, MemberState
+from headrace.groups.consumer.member import MemberState
 from headrace.groups.consumer.metadata_hash import MetadataHashes
 from headrace.groups.consumer.progress import Progress
 from headrace.groups.consumer.regex_refresh import REGEX_TIMER, RegexRefresh
@@ -27,15 +31,20 @@ from headrace.groups.consumer.timers import (
     SESSION_TIMER,
     set_timer,
 )
+from headrace.groups.consumer.upgrading import Upgrading
 from headrace.groups.group_store import GroupStore
 from headrace.groups.part import Apply, Expire, Handle, Part
 from headrace.groups.topics import Topics, TopicView
 from headrace.protocol.coordinator_record import CoordinatorRecord
 from headrace.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from headrace.protocol.messages.heartbeat import HeartbeatRequest
+from headrace.protocol.messages.join_group import JoinGroupRequest
+from headrace.protocol.messages.leave_group import LeaveGroupRequest
+from headrace.protocol.messages.sync_group import SyncGroupRequest
 
 
 class ConsumerGroups(Part):
-    """Wires the modules beside this one together."""
+    """Makes the modules beside this one, and leads each thing to its place."""
 
     def __init__(
         self,
@@ -43,8 +52,11 @@ class ConsumerGroups(Part):
         settings: GroupSettings,
         groups: GroupStore,
         topics: Topics,
+        classic: ClassicGroups,
+        classic_members_max: int,
         new_id: Callable[[], str],
     ) -> None:
+        """`classic` looks after the groups that consumer groups come from and turn into."""
         self._config = config
         self._settings = settings
         self._groups = groups
@@ -53,17 +65,32 @@ class ConsumerGroups(Part):
         self._regexes = RegexRefresh(config, groups, topics, epochs)
         targets = TargetAssignments(config, settings, topics)
         progress = Progress(topics, epochs, self._regexes, targets)
-        self._leaving = Leaving(groups, epochs, _stay)
+        upgrading = Upgrading(config, groups, topics, self._hashes)
+        downgrading = Downgrading(config, classic_members_max, classic, topics)
+        self._leaving = Leaving(groups, epochs, downgrading.when_gone)
         self._heartbeats = Heartbeats(
-            config, settings, groups, progress, self._leaving, self._open_group, new_id
+            config, settings, groups, progress, self._leaving, upgrading.open_group, new_id
         )
-        self._describing = Describing(groups, topics, config.assignors[0])
+        waiting = ClassicWaiting()
+        self._classic_joining = ClassicJoining(
+            config, groups, topics, classic, progress, downgrading, waiting, new_id
+        )
+        self._classic_living = ClassicLiving(groups, topics, self._leaving, waiting)
+        self._describing = Describing(config, groups, topics)
         self._replay = Replay(groups)
 
     def requests(self) -> Mapping[type[Any], Handle]:
         return {
             ConsumerGroupHeartbeatRequest: self._heartbeats.heartbeat,
             DescribeConsumerGroups: self._describing.describe,
+        }
+
+    def member_requests(self) -> Mapping[type[Any], Handle]:
+        return {
+            JoinGroupRequest: self._classic_joining.join,
+            SyncGroupRequest: self._classic_living.sync,
+            HeartbeatRequest: self._classic_living.heartbeat,
+            LeaveGroupRequest: self._classic_living.leave,
         }
 
     def records(self) -> Mapping[type[CoordinatorRecord], Apply]:
@@ -109,13 +136,3 @@ class ConsumerGroups(Part):
             if isinstance(group, ConsumerGroup) and any(map(group.is_subscribed_to, names)):
                 group.topics_changed()
         return Outcome()
-
-    def _open_group(self, group_id: str, now_ms: int, outcome: GroupOutcome) -> ConsumerGroup:
-        group = self._groups.get(group_id)
-        if group is None:
-            return ConsumerGroup(group_id)
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-
-
-def _stay(group: ConsumerGroup, gone: Sequence[Member], now_ms: int, outcome: GroupOutcome) -> bool:
-    return False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from headrace.base.errors import KafkaError
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.groups.call import Call, GroupOutcome
+from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.lookup import require_consumer_group
 from headrace.groups.consumer.member import Member
@@ -32,12 +33,14 @@ class DescribeConsumerGroups(NamedTuple):
 class Describing:
     """Looks at groups, changes nothing."""
 
-    def __init__(self, groups: GroupStore, topics: Topics, default_assignor: str) -> None:
+    def __init__(self, config: ConsumerGroupConfig, groups: GroupStore, topics: Topics) -> None:
+        self._config = config
         self._groups = groups
         self._topics = topics
-        self._default_assignor = default_assignor
 
     def describe(self, call: Call[DescribeConsumerGroups]) -> GroupOutcome:
+        if not self._config.is_offered:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         return call.answer([self._described(group_id) for group_id in call.request.group_ids])
 
     def _described(self, group_id: str) -> DescribedGroup:
@@ -52,7 +55,7 @@ class Describing:
             group_state=group.state_name,
             group_epoch=group.group_epoch,
             assignment_epoch=group.assignment_epoch,
-            assignor_name=group.members.preferred_assignor() or self._default_assignor,
+            assignor_name=group.members.preferred_assignor() or self._config.assignors[0],
             members=[self._member(group, member) for member in group.members],
         )
 

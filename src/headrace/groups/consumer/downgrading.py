@@ -7,7 +7,7 @@ rebalance gives them the rest.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.groups.call import GroupOutcome
@@ -75,9 +75,7 @@ class Downgrading:
         outcome: GroupOutcome,
     ) -> None:
         """`member` has taken the place of `holder`, the last one of the new protocol."""
-        stay = [
-            member if one.member_id == holder.member_id else one for one in group.members
-        ]
+        stay = [member if one.member_id == holder.member_id else one for one in group.members]
         regexes = group.members.subscriptions.resolved
         member_ids = [one.member_id for one in stay]
         outcome.records += group_tombstones(group.group_id, member_ids, regexes)
@@ -94,7 +92,7 @@ class Downgrading:
         )
 
     def _convert(
-        self, group: ConsumerGroup, stay: Iterable[Member], now_ms: int, outcome: GroupOutcome
+        self, group: ConsumerGroup, stay: Sequence[Member], now_ms: int, outcome: GroupOutcome
     ) -> ClassicGroup:
         """The epoch becomes the generation, the target becomes the assignment."""
         classic = ClassicGroup(group.group_id, now_ms)
@@ -113,9 +111,7 @@ class Downgrading:
         logger.info("Consumer group %s becomes a classic group", group.group_id)
         return classic
 
-    def _assign(
-        self, group: ConsumerGroup, classic: ClassicGroup, stay: Iterable[Member]
-    ) -> None:
+    def _assign(self, group: ConsumerGroup, classic: ClassicGroup, stay: Sequence[Member]) -> None:
         try:
             for member in stay:
                 one = classic.members[member.member_id]

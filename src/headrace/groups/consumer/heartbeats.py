@@ -54,6 +54,8 @@ class Heartbeats:
 
     def heartbeat(self, call: HeartbeatCall) -> GroupOutcome:
         request = call.request
+        if not self._config.is_offered:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         check_heartbeat(request, call.client.api_version, self._config.assignors)
         if request.member_epoch < JOINING_EPOCH:
             return self._leaving.leave(call)

@@ -70,9 +70,7 @@ class Upgrading:
                 return ConsumerGroup(group_id)
             self._check(group)
             return self._upgrade(group, now_ms, outcome)
-        raise KafkaError(
-            ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group."
-        )
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
 
     def _check(self, group: ClassicGroup) -> None:
         if not self._config.migration_policy.allows_upgrade:

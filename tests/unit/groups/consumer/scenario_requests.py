@@ -15,8 +15,14 @@ from headrace.protocol.embedded import (
     ConsumerProtocolSubscriptionTopicPartition,
     TopicPartition,
 )
-from headrace.protocol.messages import heartbeat, join_group, leave_group, offset_commit
-from headrace.protocol.messages import offset_fetch, sync_group
+from headrace.protocol.messages import (
+    heartbeat,
+    join_group,
+    leave_group,
+    offset_commit,
+    offset_fetch,
+    sync_group,
+)
 from headrace.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,

@@ -91,6 +91,8 @@ class World:
             lambda group_id: self.settings.get(group_id, {}),
             self.coordinator.groups,
             self.topics,
+            self.coordinator.classic,
+            2**31 - 1,
             self._new_id,
         )
         self.coordinator.add(self.consumer_groups, GroupType.CONSUMER)

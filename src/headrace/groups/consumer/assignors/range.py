@@ -27,11 +27,12 @@ def assign_range(spec: GroupSpec) -> Targets:
 
 def _readers(spec: GroupSpec, in_order: list[MemberSpec]) -> dict[bytes, list[MemberSpec]]:
     if spec.is_homogeneous:
-        return dict.fromkeys(in_order[0].topic_ids, in_order)
-    readers: dict[bytes, list[MemberSpec]] = {}
+        topic_ids = in_order[0].topic_ids
+        return {one: in_order for one in spec.partition_counts if one in topic_ids}
+    readers: dict[bytes, list[MemberSpec]] = {one: [] for one in spec.partition_counts}
     for member in in_order:
         for topic_id in member.topic_ids:
-            readers.setdefault(topic_id, []).append(member)
+            readers[topic_id].append(member)
     return readers
 
 

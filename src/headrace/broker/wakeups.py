@@ -1,0 +1,39 @@
+"""Wakes fetches that wait for data, once for all that one request brought.
+
+Whoever appended on behalf of a request runs the wake-ups at its end, before the answer leaves:
+sending costs more than reading, and a consumer that waits shall not wait for the producer's answer
+too. Appends from elsewhere are seen to at the end of the work at hand.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from headrace.broker.parked import Scheduler
+
+logger = logging.getLogger(__name__)
+
+
+class Wakeups:
+    """What has to be looked at again because there is new data."""
+
+    __slots__ = ("_pending", "_scheduler")
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._pending: list[Callable[[], None]] = []
+
+    def add(self, look_again: Callable[[], None]) -> None:
+        if not self._pending:
+            self._scheduler.call_soon(self.run)
+        self._pending.append(look_again)
+
+    def run(self) -> None:
+        """Wake all that wait; nothing happens if somebody has done so already."""
+        pending, self._pending = self._pending, []
+        for look_again in pending:
+            try:
+                look_again()
+            except Exception:  # the edge of another client's request: this one must not suffer
+                logger.exception("a waiting fetch failed")

@@ -1,0 +1,87 @@
+"""`headrace console-consumer --group`: the same tool, as a member of a group."""
+
+from __future__ import annotations
+
+import argparse
+
+from headrace.cli.console_consumer import Consumer
+from headrace.cli.console_options import fetch_config, reset_policy
+from headrace.cli.failure import CommandFailedError
+from headrace.cli.record_format import RecordFormat
+from headrace.client.blocking import KafkaClient
+from headrace.client.fetched import FetchedBatch
+from headrace.client.groups_consumer import GroupConsumer, GroupConsumerConfig
+from headrace.client.groups_member import MemberConfig
+
+
+class GroupedConsumer(Consumer):
+    """Reads what the group assigns to it, and commits what it has printed."""
+
+    def __init__(
+        self,
+        client: KafkaClient,
+        args: argparse.Namespace,
+        settings: dict[str, str],
+        formatter: RecordFormat,
+        group: str,
+    ) -> None:
+        super().__init__(client, args, settings, formatter)
+        level = args.isolation_level or settings.get("isolation.level", "read_uncommitted")
+        config = group_config(
+            settings, group, level.lower() == "read_committed", reset_policy(args, settings)
+        )
+        self._group = GroupConsumer(client, config, self._find_topics)
+        self._reader = self._group.reader
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            self._group.close()
+
+    def _look_for_partitions(self) -> None:
+        self._group.keep_up()
+
+    def _print(self, batch: FetchedBatch, limit: int) -> bool:
+        room = limit - self.count
+        is_done = super()._print(batch, limit)
+        # Records past --max-messages were not printed: whoever comes next begins with them.
+        is_cut = is_done and len(batch.records) > room
+        end = batch.records[room].offset if is_cut else batch.next_offset
+        self._group.took(batch.partition, end)
+        return is_done
+
+    def _find_topics(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for topic, _ in self._wanted():
+            counts[topic] = counts.get(topic, 0) + 1
+        return counts
+
+
+def group_config(
+    settings: dict[str, str], group: str, read_committed: bool, reset_to: int | None
+) -> GroupConsumerConfig:
+    """The settings of a consumer in a group, under Kafka's names."""
+    if settings.get("group.protocol", "classic").lower() != "classic":
+        raise CommandFailedError(
+            "group.protocol=consumer is not supported by this tool yet, only classic;"
+            " other clients may use it with this cluster."
+        )
+    default = MemberConfig(group)
+    try:
+        member = MemberConfig(
+            group,
+            settings.get("group.instance.id"),
+            int(settings.get("session.timeout.ms", default.session_timeout_ms)),
+            int(settings.get("heartbeat.interval.ms", default.heartbeat_interval_ms)),
+            int(settings.get("max.poll.interval.ms", default.max_poll_interval_ms)),
+        )
+        commit_ms = int(settings.get("auto.commit.interval.ms", 5_000))
+    except ValueError as error:
+        raise CommandFailedError(str(error)) from error
+    return GroupConsumerConfig(
+        member,
+        fetch_config(settings, read_committed, reset_to),
+        settings.get("enable.auto.commit", "true").strip().lower() == "true",
+        commit_ms,
+    )

@@ -1,0 +1,221 @@
+"""Scenarios of consumer groups over the wire, to be compared with what our coordinator does.
+
+The scenarios are those of `tests/unit/groups/consumer/scenarios`. Topics and groups get names of
+their own in each run; ids that a node draws are told apart by where they first appear.
+"""
+
+from __future__ import annotations
+
+import re
+from time import monotonic, sleep
+from typing import Any
+
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from headrace.base.errors import ErrorCode
+from headrace.client.config import ClientConfig
+from headrace.client.connection import BlockingConnection
+from headrace.groups.consumer.describing import DescribeConsumerGroups
+from headrace.groups.offset_reads import FetchOffsets
+from headrace.groups.record_codec import GroupRecordCodec
+from headrace.groups.topics import TopicView
+from headrace.protocol.apis import ApiKey, message_classes
+from headrace.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from headrace.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from headrace.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from headrace.protocol.messages.offset_fetch import OffsetFetchRequest
+from headrace.protocol.schema import Request
+from tests.support.node import Node
+from tests.support.reading import read_topic
+from tests.unit.groups.consumer.scenario_requests import REQUESTS, Words
+from tests.unit.groups.consumer.scenario_text import answer_text, record_text
+from tests.unit.groups.consumer.world import Topics
+
+#: How long an answer may take before it counts as one that waits for others.
+_AT_ONCE_S = 1.0
+_PATIENCE_S = 30.0
+#: Errors whose sentence travels over the wire.
+_WITH_SENTENCE = ("beat", "describe")
+
+
+class Talk:
+    """One scenario, played against one node."""
+
+    def __init__(self, node: Node, name: str) -> None:
+        self.answers: list[str] = []
+        self._node = node
+        self._prefix = f"{name}-"
+        self._group = f"group-{name}"
+        self._topics = Topics()
+        self._admin = AdminClient({"bootstrap.servers": node.bootstrap})
+        self._connections: dict[str, BlockingConnection] = {}
+        self._waiting: dict[str, type[Any]] = {}
+        #: Ids that the node drew, and what the scenario calls them.
+        self._ids: dict[str, str] = {}
+        self._find_coordinator()
+
+    def play(self, text: str) -> None:
+        expected = [line for line in text.splitlines() if not line.startswith("#")]
+        for position, line in enumerate(expected):
+            if line.startswith("> "):
+                said = next((one for one in expected[position + 1 :] if " member=" in one), "")
+                self._run(Words.parse(line.removeprefix("> ")), said)
+        for connection in self._connections.values():
+            connection.close()
+
+    def records(self) -> list[str]:
+        """All records of the group in the order in which they were written."""
+        codec = GroupRecordCodec()
+        lines = []
+        for record in read_topic(self._node, "__consumer_offsets"):
+            decoded = codec.decode(record.key or b"", record.value)
+            if decoded is None:
+                continue
+            key, value = decoded
+            if getattr(key, "group_id", None) == self._group or (
+                getattr(key, "group", None) == self._group
+            ):
+                lines.append(self._plain(record_text(key, value, self._topics)))
+        return lines
+
+    # Commands
+
+    def _run(self, words: Words, said: str) -> None:
+        if words.command == "topic":
+            self._make_topic(words.text("name"), words.number("partitions", 1))
+        elif words.command == "wait":
+            sleep(words.number("ms") / 1000 + 0.2)
+        elif words.command in REQUESTS:
+            self._request(words, said)
+        elif words.command != "config":
+            raise AssertionError(f"{words.command} cannot be done over the wire")
+
+    def _request(self, words: Words, said: str) -> None:
+        name = words.text("as", words.text("member", "") or words.command)
+        words.pairs = {key: self._real(value) for key, value in words.pairs.items()}
+        words.pairs.setdefault("group", self._group)
+        if "groups" not in words.pairs:
+            words.pairs["groups"] = self._group
+        request, version = REQUESTS[words.command](words, self._topics)
+        request = self._on_the_wire(request)
+        connection = self._connection(name)
+        connection.post(request, version=version)
+        self._waiting[name] = message_classes(ApiKey(type(request).api_key))[1]
+        self._take(name, words.command, said)
+        for other in [one for one in self._waiting if one != name]:
+            self._take(other, "join", said)
+
+    def _take(self, name: str, command: str, said: str) -> None:
+        connection = self._connections[name]
+        deadline = monotonic() + _AT_ONCE_S
+        while not connection.has_arrived() and monotonic() < deadline:
+            sleep(0.01)
+        if connection.has_arrived():
+            answer = connection.take(self._waiting.pop(name))
+            self._learn(answer, said)
+            text = self._answer_text(answer, command)
+            self.answers.append(f"{name}: {text}")
+
+    def _answer_text(self, answer: Any, command: str) -> str:
+        code = getattr(answer, "error_code", 0)
+        if command == "commit":
+            codes = {one.error_code for topic in answer.topics for one in topic.partitions}
+            code = codes.pop() if len(codes) == 1 else 0
+        elif command == "fetch":
+            (answer,) = answer.groups
+            code = answer.error_code
+        elif command == "describe":
+            answer = answer.groups
+        if code:
+            sentence = getattr(answer, "error_message", None) or ""
+            return self._plain(f"{ErrorCode(code).name} {sentence}".rstrip())
+        return self._plain(answer_text(answer, self._topics))
+
+    def _on_the_wire(self, request: Any) -> Request:
+        if isinstance(request, DescribeConsumerGroups):
+            return ConsumerGroupDescribeRequest(group_ids=request.group_ids)
+        if isinstance(request, FetchOffsets):
+            return OffsetFetchRequest(groups=[request.group])
+        for topic in getattr(request, "topics", ()):
+            topic.name = self._prefix + topic.name
+        names = getattr(request, "subscribed_topic_names", None)
+        if names:
+            request.subscribed_topic_names = [self._prefix + one for one in names]
+        assert isinstance(request, Request)
+        return request
+
+    # Names
+
+    def _learn(self, answer: Any, said: str) -> None:
+        drawn = getattr(answer, "member_id", None)
+        called = re.search(r"member=(\S+)", said)
+        if drawn and called and drawn not in self._ids and len(drawn) > 20:
+            self._ids[drawn] = called.group(1)
+
+    def _real(self, text: str) -> str:
+        for drawn, called in self._ids.items():
+            text = text.replace(called, drawn)
+        return text
+
+    def _plain(self, text: str) -> str:
+        for drawn, called in self._ids.items():
+            text = text.replace(drawn, called)
+        return text.replace(self._prefix, "").replace(self._group, "g")
+
+    def _make_topic(self, name: str, partitions: int) -> None:
+        real = self._prefix + name
+        if self._topics.named(name) is None:
+            futures = self._admin.create_topics([NewTopic(real, partitions, 1)])
+        else:
+            futures = self._admin.create_partitions([NewPartitions(real, partitions)])
+        futures[real].result(_PATIENCE_S)
+        sleep(0.3)  # until the coordinator has heard of it, too
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=real)])
+        answer = self._connection("admin").call(request, MetadataResponse)
+        self._topics.add(TopicView(name, answer.topics[0].topic_id, partitions))
+
+    def _connection(self, name: str) -> BlockingConnection:
+        connection = self._connections.get(name)
+        if connection is None:
+            config = ClientConfig(
+                bootstrap=(("127.0.0.1", self._node.port),), client_id="client"
+            )
+            connection = BlockingConnection(config.bootstrap[0], config)
+            self._connections[name] = connection
+        return connection
+
+    def _find_coordinator(self) -> None:
+        """The internal topic is made with the first question for it."""
+        deadline = monotonic() + _PATIENCE_S
+        while True:
+            answer = self._connection("admin").call(
+                FindCoordinatorRequest(coordinator_keys=[self._group]), FindCoordinatorResponse
+            )
+            if not answer.coordinators[0].error_code:
+                return
+            assert monotonic() < deadline, answer
+            sleep(0.1)
+
+
+def told(text: str) -> tuple[list[str], list[str]]:
+    """Answers and records of a scenario as they can be seen over the wire."""
+    answers, records = [], []
+    command = ""
+    for line in text.splitlines():
+        if line.startswith("> "):
+            command = line.split()[1]
+        elif line.startswith(("+ ", "- ")):
+            records.append(line)
+        elif line and not line.startswith(("#", "(")) and not line.endswith(" waits"):
+            error = re.fullmatch(r"(\S+: [A-Z_]{6,})( .*)?", line)
+            is_bare = error is not None and command not in _WITH_SENTENCE
+            answers.append(error.group(1) if error is not None and is_bare else line)
+    return answers, records

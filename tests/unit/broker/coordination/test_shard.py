@@ -1,0 +1,207 @@
+"""Events one at a time, replies after their records, and nothing half done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.outcome import CancelTimer, EndTransaction, Outcome, SetTimer
+from headrace.broker.coordination.shard import Shard
+from headrace.replication.partition import Leadership
+from tests.unit.broker.coordination.conftest import TOPIC, load
+from tests.unit.broker.harness import Broker
+
+
+def put(shard: Shard, key: str, value: str | None, replies: list[Any], **more: Any) -> None:
+    """An event that stores something and is answered with its key."""
+    shard.submit(
+        lambda token, now_ms: Outcome(records=[(key, value)], replies=[(token, key)], **more),
+        replies.append,
+    )
+
+
+def two_replicas(broker: Broker) -> None:
+    """From now on records wait for a follower."""
+    broker.partition(TOPIC).lead_or_follow(Leadership(1, 1, (1, 2), (1, 2), 1))
+
+
+def catch_up(broker: Broker) -> None:
+    """The follower has everything."""
+    partition = broker.partition(TOPIC)
+    partition._replica_ends[2] = partition.log.log_end_offset
+    partition.advance_high_watermark()
+
+
+def test_a_record_is_applied_and_then_answered(shard: Shard) -> None:
+    replies: list[Any] = []
+    put(shard, "a", "1", replies)
+    assert shard.coordinator.state == {"a": "1"}
+    assert replies == ["a"]
+
+
+def test_whoever_waits_hears_nothing_before_the_replicas_have_it(
+    broker: Broker, shard: Shard
+) -> None:
+    two_replicas(broker)
+    replies: list[Any] = []
+    put(shard, "a", "1", replies)
+    put(shard, "b", "2", replies)
+    assert replies == []
+    assert shard.coordinator.state == {}
+    catch_up(broker)
+    assert replies == ["a"]  # b was written only now
+    assert shard.coordinator.state == {"a": "1"}
+    catch_up(broker)
+    assert replies == ["a", "b"]
+
+
+def test_an_event_sees_the_records_of_all_events_before_it(broker: Broker, shard: Shard) -> None:
+    two_replicas(broker)
+    seen: list[dict[str, str]] = []
+    put(shard, "a", "1", [])
+
+    def look(now_ms: int) -> Outcome[Any, Any]:
+        seen.append(dict(shard.coordinator.state))
+        return Outcome()
+
+    shard.post(look)
+    assert seen == []
+    catch_up(broker)
+    assert seen == [{"a": "1"}]
+
+
+def test_events_that_come_up_during_an_event_wait_for_their_turn(shard: Shard) -> None:
+    order: list[str] = []
+
+    def outer(now_ms: int) -> Outcome[Any, Any]:
+        shard.post(inner)
+        order.append("outer")
+        return Outcome(records=[("a", "1")])
+
+    def inner(now_ms: int) -> Outcome[Any, Any]:
+        order.append(f"inner sees {shard.coordinator.state}")
+        return Outcome()
+
+    shard.post(outer)
+    assert order == ["outer", "inner sees {'a': '1'}"]
+
+
+def test_a_write_that_fails_is_an_error_for_everybody_in_the_outcome(
+    broker: Broker, shard: Shard
+) -> None:
+    broker.partition(TOPIC).lead_or_follow(Leadership(2, 9, (1, 2), (1, 2), 9))
+    replies: list[Any] = []
+    put(shard, "a", "1", replies)
+    assert [reply.code for reply in replies] == [ErrorCode.NOT_COORDINATOR]
+    assert shard.coordinator.state == {}
+
+
+def test_an_outcome_can_say_what_happens_if_its_write_fails(shard: Shard) -> None:
+    replies: list[Any] = []
+
+    def instead(error: KafkaError, now_ms: int) -> Outcome[Any, Any]:
+        return Outcome(records=[("small", error.code.name)], replies=[(0, "undone")])
+
+    put(shard, "large", "x" * 2_000_000, replies, if_failed=instead)
+    assert replies == ["undone"]
+    assert shard.coordinator.state == {"small": "UNKNOWN_SERVER_ERROR"}
+
+
+def test_many_records_that_need_not_be_atomic_go_in_several_batches(shard: Shard) -> None:
+    records: list[tuple[str, str | None]] = [(f"k{n}", "v" * 10_000) for n in range(300)]
+    shard.post(lambda now_ms: Outcome(records=list(records), is_atomic=False))
+    assert len(shard.coordinator.state) == 300
+    assert shard.partition.log.log_end_offset == 300
+
+
+def test_an_event_that_fails_costs_only_its_sender(shard: Shard) -> None:
+    replies: list[Any] = []
+
+    def broken(token: int, now_ms: int) -> Outcome[Any, Any]:
+        raise RuntimeError("a bug")
+
+    shard.submit(broken, replies.append)
+    put(shard, "a", "1", replies)
+    assert replies[0].code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert replies[1] == "a"
+
+
+def test_nobody_is_answered_twice_or_after_leaving(shard: Shard) -> None:
+    replies: list[Any] = []
+    token = shard.submit(lambda token, now_ms: Outcome(), replies.append)
+    shard.forget(token)
+    shard.post(lambda now_ms: Outcome(replies=[(token, "too late")]))
+    assert replies == []
+
+
+def test_a_closed_shard_sends_whoever_waits_elsewhere(shard: Shard) -> None:
+    replies: list[Any] = []
+    shard.submit(lambda token, now_ms: Outcome(), replies.append)
+    shard.post(lambda now_ms: Outcome(timers=[SetTimer("t", now_ms + 10)]))
+    shard.close()
+    assert [reply.code for reply in replies] == [ErrorCode.NOT_COORDINATOR]
+    with pytest.raises(KafkaError) as refused:
+        put(shard, "a", "1", replies)
+    assert refused.value.code is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_record_that_is_committed_after_the_shard_closed_does_nothing(
+    broker: Broker, shard: Shard
+) -> None:
+    two_replicas(broker)
+    put(shard, "a", "1", [])
+    shard.close()
+    catch_up(broker)
+    assert shard.coordinator.state == {}
+
+
+def test_timers_are_set_put_off_and_called_off(broker: Broker, shard: Shard) -> None:
+    diary = shard.coordinator.diary
+    diary.clear()
+
+    def set_timer(name: str, delay_ms: int) -> None:
+        shard.post(lambda now_ms: Outcome(timers=[SetTimer(name, now_ms + delay_ms)]))
+
+    set_timer("a", 10)
+    set_timer("b", 10)
+    set_timer("c", 10)
+    broker.advance(5)
+    set_timer("a", 10)
+    set_timer("b", 2)
+    shard.post(lambda now_ms: Outcome(timers=[CancelTimer("c"), CancelTimer("never set")]))
+    broker.advance(2)
+    assert diary == ["b expired"]
+    broker.advance(7)
+    assert diary == ["b expired"]
+    broker.advance(1)
+    assert diary == ["b expired", "a expired"]
+    broker.advance(100)
+    assert diary == ["b expired", "a expired"]
+
+
+def test_a_clock_that_jumps_expires_nobody(broker: Broker, shard: Shard) -> None:
+    diary = shard.coordinator.diary
+    diary.clear()
+    shard.post(lambda now_ms: Outcome(timers=[SetTimer("session", now_ms + 100)]))
+    broker.clock._wall_ms += 3_600_000
+    broker.advance(99)
+    assert diary == []
+    broker.advance(1)
+    assert diary == ["session expired"]
+
+
+def test_a_transaction_ends_after_the_records_before_it(broker: Broker, shard: Shard) -> None:
+    two_replicas(broker)
+    diary, replies = shard.coordinator.diary, list[Any]()
+    diary.clear()
+    put(shard, "a", "1", replies, producer=(7, 0))
+    shard.end_transaction(7, 0, EndTransaction(committed=True, coordinator_epoch=3), replies.append)
+    assert replies == []
+    catch_up(broker)
+    catch_up(broker)
+    assert diary == ["a=1 of 7", "7 commits"]
+    assert replies == ["a", None]
+    again = load(broker)
+    assert again.coordinator.diary == ["a=1 of 7", "7 commits", "loaded"]

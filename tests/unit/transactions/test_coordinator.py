@@ -1,0 +1,134 @@
+"""What the coordinator does beside the stories: timers, and what its tools show."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.transactions.config import TransactionConfig
+from headrace.transactions.listing import Filter, described, listed
+from headrace.transactions.requests import AddPartitions, EndTransaction, InitProducer
+from headrace.transactions.states import TransactionState
+from headrace.transactions.transaction import ProducerIdentity, TopicPartition
+from tests.unit.transactions.runner import Runner
+
+A0 = TopicPartition("a", 0)
+B1 = TopicPartition("b", 1)
+
+
+def begin(runner: Runner, id_: str, *partitions: TopicPartition) -> ProducerIdentity:
+    producer: ProducerIdentity = runner.ask(InitProducer(id_, 60_000))
+    if partitions:
+        runner.ask(AddPartitions(id_, producer, frozenset(partitions), 2))
+    return producer
+
+
+def test_nothing_ticks_while_no_transaction_is_open() -> None:
+    runner = Runner()
+    assert set(runner.timers) == {"expire"}
+    producer = begin(runner, "t", A0)
+    assert set(runner.timers) == {"expire", "abort"}
+    runner.ask(EndTransaction("t", producer, True, 2))
+    runner.mark_all()
+    runner.advance(runner.config.abort_check_interval_ms)
+    assert set(runner.timers) == {"expire"}
+
+
+def test_a_busy_producer_does_not_put_off_the_look_at_a_slow_one() -> None:
+    runner = Runner(TransactionConfig(abort_check_interval_ms=1_000))
+    slow: ProducerIdentity = runner.ask(InitProducer("slow", 1_500))
+    runner.ask(AddPartitions("slow", slow, frozenset({A0}), 2))
+    busy = begin(runner, "busy")
+    for _ in range(30):
+        runner.ask(AddPartitions("busy", busy, frozenset({B1}), 2))
+        busy = runner.ask(EndTransaction("busy", busy, True, 2))
+        runner.mark_all()
+        runner.advance(100)
+    found = runner.coordinator.get("slow")
+    assert found is not None
+    assert found.state is TransactionState.COMPLETE_ABORT
+
+
+def test_a_transaction_that_another_system_commits_never_times_out() -> None:
+    runner = Runner(TransactionConfig(timeout_ms_max=2**31 - 1))
+    prepared: ProducerIdentity = runner.ask(InitProducer("t", 2**31 - 1))
+    runner.ask(AddPartitions("t", prepared, frozenset({A0}), 2))
+    runner.advance(2**32)
+    found = runner.coordinator.get("t")
+    assert found is not None
+    assert found.state is TransactionState.ONGOING
+
+
+def test_a_request_with_an_empty_transactional_id_is_no_request() -> None:
+    runner = Runner()
+    for request in (
+        InitProducer("", 60_000),
+        AddPartitions("", ProducerIdentity(1, 0), frozenset({A0}), 2),
+        EndTransaction("", ProducerIdentity(1, 0), True, 2),
+    ):
+        reply = runner.ask(request)
+        assert isinstance(reply, KafkaError)
+        assert reply.code is ErrorCode.INVALID_REQUEST
+    assert runner.log == []
+
+
+def test_a_refused_request_writes_nothing() -> None:
+    runner = Runner()
+    begin(runner, "t", A0)
+    before = list(runner.log)
+    stale = ProducerIdentity(1, 5)
+    runner.ask(AddPartitions("t", stale, frozenset({B1}), 2))
+    runner.ask(EndTransaction("t", stale, True, 2))
+    runner.ask(InitProducer("t", 0))
+    runner.ask(AddPartitions("t", ProducerIdentity(1, 0), frozenset({A0}), 2))
+    assert runner.log == before
+
+
+def test_many_late_transactions_are_aborted_in_one_go() -> None:
+    runner = Runner()
+    for number in range(50):
+        begin(runner, f"t{number}", A0)
+    runner.advance(80_000)
+    assert len(runner.markers) == 50
+    runner.mark_all()
+    states = {one.state for one in runner.coordinator}
+    assert states == {TransactionState.COMPLETE_ABORT}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (Filter(), ["open", "idle", "done"]),
+        (Filter(states=frozenset({TransactionState.ONGOING})), ["open"]),
+        (Filter(states=frozenset()), []),
+        (Filter(producer_ids=frozenset({2, 3})), ["idle", "done"]),
+        (Filter(duration_ms=3_000), ["open", "idle"]),
+        (Filter(duration_ms=0), ["open", "idle", "done"]),
+        (Filter(matches=lambda id_: id_.startswith("d")), ["done"]),
+    ],
+)
+def test_tools_list_what_they_ask_for(wanted: Filter, ids: list[str]) -> None:
+    runner = Runner()
+    begin(runner, "open", A0)
+    begin(runner, "idle")
+    runner.advance(2_000)
+    producer = begin(runner, "done", A0)
+    runner.ask(EndTransaction("done", producer, True, 2))
+    runner.mark_all()
+    runner.advance(2_000)
+    found = listed(runner.coordinator, wanted, runner.now_ms)
+    assert [one.transactional_id for one in found] == ids
+
+
+def test_a_description_tells_topics_and_times() -> None:
+    runner = Runner()
+    begin(runner, "t", A0, B1, TopicPartition("a", 5))
+    found = runner.coordinator.get("t")
+    assert found is not None
+    state = described(found)
+    assert [(topic.topic, topic.partitions) for topic in state.topics] == [
+        ("a", [0, 5]),
+        ("b", [1]),
+    ]
+    assert (state.transaction_state, state.transaction_timeout_ms) == ("Ongoing", 60_000)
+    assert state.transaction_start_time_ms == runner.now_ms
