@@ -137,7 +137,7 @@ class ConfluentMember(Member):
         while not self._stopped.is_set():
             messages = [one for one in consumer.consume(100, 0.05) if one.error() is None]
             held = frozenset(one.partition for one in consumer.assignment())
-            self._board.note(self.name, held, [one.value() for one in messages])
+            self._board.note(self.name, held, [one.value() or b"" for one in messages])
         consumer.close()
 
     def _revoke(self, consumer: Consumer, partitions: list[Any]) -> None:

@@ -90,7 +90,7 @@ WRITERS: dict[str, WriteTransaction] = {
 
 def read_to_the_end(
     bootstrap: str, topic: str, partitions: int = 1, *, isolation: str = "read_committed"
-) -> list[bytes | None]:
+) -> list[bytes]:
     """Everything that a consumer sees now; it hears from each partition that there is no more."""
     consumer = Consumer(
         {
@@ -103,12 +103,12 @@ def read_to_the_end(
             "log_level": 0,
         }
     )
-    values: list[bytes | None] = []
+    values: list[bytes] = []
     ended: set[int] = set()
     try:
         consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
         while len(ended) < partitions:
-            message = consumer.poll(30)
+            message: Any = consumer.poll(30)
             assert message is not None, "neither a record nor the end"
             if message.error() is None:
                 values.append(message.value())

@@ -1,4 +1,4 @@
-"""Headrace's tools for groups and transactions print what Apache Kafka's print, of the same node."""
+"""Headrace's tools for groups and transactions print what Apache's print, of the same node."""
 
 import re
 from collections.abc import Iterator
@@ -127,7 +127,7 @@ _GROUPS = """
     --reset-offsets --group idle --topic orders --shift-by 100 --dry-run
     --reset-offsets --group idle --topic orders --topic empty --to-current --dry-run
     --reset-offsets --group idle --topic orders --to-datetime 1970-01-01T00:00:01.030 --dry-run
-    --reset-offsets --group idle --topic orders --to-datetime 1970-01-01T01:00:01.030+01:00 --dry-run
+    --reset-offsets --group idle --topic orders --to-datetime 1970-01-01T01:00:01.030+01:00
     --reset-offsets --group idle --topic orders --by-duration P1D --dry-run
     --reset-offsets --group idle --all-topics --by-duration PT1H30M --dry-run
     --reset-offsets --group idle --all-topics --to-earliest --export --dry-run

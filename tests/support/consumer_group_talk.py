@@ -7,25 +7,32 @@ their own in each run; ids that a node draws are told apart by where they first 
 from __future__ import annotations
 
 import re
+from select import select
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, Self
 
-from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from headrace.base.errors import ErrorCode
 from headrace.client.config import ClientConfig
 from headrace.client.connection import BlockingConnection
 from headrace.groups.consumer.describing import DescribeConsumerGroups
+from headrace.groups.inventory import DeleteGroups, DescribeGroups, ListGroups
 from headrace.groups.offset_reads import FetchOffsets
 from headrace.groups.record_codec import GroupRecordCodec
 from headrace.groups.topics import TopicView
 from headrace.protocol.apis import ApiKey, message_classes
-from headrace.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from headrace.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from headrace.protocol.messages.delete_groups import DeleteGroupsRequest
+from headrace.protocol.messages.describe_groups import DescribeGroupsRequest
 from headrace.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from headrace.protocol.messages.list_groups import ListGroupsRequest
 from headrace.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -42,6 +49,11 @@ from tests.unit.groups.consumer.world import Topics
 #: How long an answer may take before it counts as one that waits for others.
 _AT_ONCE_S = 1.0
 _PATIENCE_S = 30.0
+_NOT_READY = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+}
 #: Errors whose sentence travels over the wire.
 _WITH_SENTENCE = ("beat", "describe")
 
@@ -60,7 +72,8 @@ class Talk:
         self._waiting: dict[str, type[Any]] = {}
         #: Ids that the node drew, and what the scenario calls them.
         self._ids: dict[str, str] = {}
-        self._find_coordinator()
+        #: Names of topics that are deleted, for records that still speak of them.
+        self._names: dict[bytes, str] = {}
 
     def play(self, text: str) -> None:
         expected = [line for line in text.splitlines() if not line.startswith("#")]
@@ -68,13 +81,32 @@ class Talk:
             if line.startswith("> "):
                 said = next((one for one in expected[position + 1 :] if " member=" in one), "")
                 self._run(Words.parse(line.removeprefix("> ")), said)
+
+    def __enter__(self) -> Self:
+        self._find_coordinator()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hang_up()
+
+    def hang_up(self) -> None:
         for connection in self._connections.values():
             connection.close()
+        self._connections.clear()
+
+    def move_to(self, node: Node) -> None:
+        """Go on with another node, on the same data directory."""
+        self.hang_up()
+        self._node = node
+        self._admin = AdminClient({"bootstrap.servers": node.bootstrap})
+        self._find_coordinator()
 
     def records(self) -> list[str]:
         """All records of the group in the order in which they were written."""
         codec = GroupRecordCodec()
         lines = []
+        for topic_id, name in self._names.items():
+            self._topics.add(TopicView(name, topic_id, 0))
         for record in read_topic(self._node, "__consumer_offsets"):
             decoded = codec.decode(record.key or b"", record.value)
             if decoded is None:
@@ -91,8 +123,10 @@ class Talk:
     def _run(self, words: Words, said: str) -> None:
         if words.command == "topic":
             self._make_topic(words.text("name"), words.number("partitions", 1))
+        elif words.command == "delete-topic":
+            self._delete_topic(words.text("name"))
         elif words.command == "wait":
-            sleep(words.number("ms") / 1000 + 0.2)
+            sleep(words.number("ms") / 1000 + 0.3)
         elif words.command in REQUESTS:
             self._request(words, said)
         elif words.command != "config":
@@ -102,27 +136,27 @@ class Talk:
         name = words.text("as", words.text("member", "") or words.command)
         words.pairs = {key: self._real(value) for key, value in words.pairs.items()}
         words.pairs.setdefault("group", self._group)
-        if "groups" not in words.pairs:
-            words.pairs["groups"] = self._group
+        if words.command in ("join", "sync"):
+            self._name_topics(words.pairs)
+        words.pairs.setdefault("groups", self._group)
         request, version = REQUESTS[words.command](words, self._topics)
         request = self._on_the_wire(request)
         connection = self._connection(name)
         connection.post(request, version=version)
         self._waiting[name] = message_classes(ApiKey(type(request).api_key))[1]
-        self._take(name, words.command, said)
+        own = self._take(name, words.command, said)
         for other in [one for one in self._waiting if one != name]:
-            self._take(other, "join", said)
+            self.answers += self._take(other, "join", said)
+        self.answers += own
 
-    def _take(self, name: str, command: str, said: str) -> None:
+    def _take(self, name: str, command: str, said: str) -> list[str]:
+        """What was answered, or nothing if it waits for others."""
         connection = self._connections[name]
-        deadline = monotonic() + _AT_ONCE_S
-        while not connection.has_arrived() and monotonic() < deadline:
-            sleep(0.01)
-        if connection.has_arrived():
-            answer = connection.take(self._waiting.pop(name))
-            self._learn(answer, said)
-            text = self._answer_text(answer, command)
-            self.answers.append(f"{name}: {text}")
+        if not select([connection], [], [], _AT_ONCE_S)[0]:
+            return []
+        answer = connection.take(self._waiting.pop(name))
+        self._learn(answer, said)
+        return [f"{name}: {self._answer_text(answer, command)}"]
 
     def _answer_text(self, answer: Any, command: str) -> str:
         code = getattr(answer, "error_code", 0)
@@ -132,8 +166,12 @@ class Talk:
         elif command == "fetch":
             (answer,) = answer.groups
             code = answer.error_code
-        elif command == "describe":
+        elif command in ("describe", "describe-classic"):
             answer = answer.groups
+        elif command == "list":
+            answer = [one for one in answer.groups if one.group_id == self._group]
+        elif command == "delete":
+            answer = answer.results
         if code:
             sentence = getattr(answer, "error_message", None) or ""
             return self._plain(f"{ErrorCode(code).name} {sentence}".rstrip())
@@ -142,6 +180,12 @@ class Talk:
     def _on_the_wire(self, request: Any) -> Request:
         if isinstance(request, DescribeConsumerGroups):
             return ConsumerGroupDescribeRequest(group_ids=request.group_ids)
+        if isinstance(request, DescribeGroups):
+            return DescribeGroupsRequest(groups=request.group_ids)
+        if isinstance(request, DeleteGroups):
+            return DeleteGroupsRequest(groups_names=request.group_ids)
+        if isinstance(request, ListGroups):
+            return ListGroupsRequest(types_filter=sorted(request.types))
         if isinstance(request, FetchOffsets):
             return OffsetFetchRequest(groups=[request.group])
         for topic in getattr(request, "topics", ()):
@@ -165,6 +209,14 @@ class Talk:
             text = text.replace(called, drawn)
         return text
 
+    def _name_topics(self, pairs: dict[str, str]) -> None:
+        """Classic members name topics inside of bytes that are the clients' business."""
+        names = pairs.get("topics", "t").split(",")
+        pairs["topics"] = ",".join(self._prefix + name for name in names)
+        for key in ("owns", "assign"):
+            if key in pairs:
+                pairs[key] = re.sub(r"(\w+):", rf"{self._prefix}\1:", pairs[key])
+
     def _plain(self, text: str) -> str:
         for drawn, called in self._ids.items():
             text = text.replace(drawn, called)
@@ -182,26 +234,33 @@ class Talk:
         answer = self._connection("admin").call(request, MetadataResponse)
         self._topics.add(TopicView(name, answer.topics[0].topic_id, partitions))
 
+    def _delete_topic(self, name: str) -> None:
+        real = self._prefix + name
+        self._admin.delete_topics([real])[real].result(_PATIENCE_S)
+        sleep(0.3)
+        gone = self._topics.remove(name)
+        self._names[gone.topic_id] = name
+
     def _connection(self, name: str) -> BlockingConnection:
         connection = self._connections.get(name)
         if connection is None:
-            config = ClientConfig(
-                bootstrap=(("127.0.0.1", self._node.port),), client_id="client"
-            )
+            config = ClientConfig(bootstrap=(("127.0.0.1", self._node.port),), client_id="client")
             connection = BlockingConnection(config.bootstrap[0], config)
             self._connections[name] = connection
         return connection
 
     def _find_coordinator(self) -> None:
-        """The internal topic is made with the first question for it."""
+        """Wait until it answers: its topic is made with the first question, and then loaded."""
+        find = FindCoordinatorRequest(coordinator_keys=[self._group])
+        describe = ConsumerGroupDescribeRequest(group_ids=[self._group])
         deadline = monotonic() + _PATIENCE_S
         while True:
-            answer = self._connection("admin").call(
-                FindCoordinatorRequest(coordinator_keys=[self._group]), FindCoordinatorResponse
-            )
-            if not answer.coordinators[0].error_code:
+            connection = self._connection("admin")
+            (found,) = connection.call(find, FindCoordinatorResponse).coordinators
+            (group,) = connection.call(describe, ConsumerGroupDescribeResponse).groups
+            if not found.error_code and group.error_code not in _NOT_READY:
                 return
-            assert monotonic() < deadline, answer
+            assert monotonic() < deadline, (found, group)
             sleep(0.1)
 
 
@@ -213,9 +272,10 @@ def told(text: str) -> tuple[list[str], list[str]]:
         if line.startswith("> "):
             command = line.split()[1]
         elif line.startswith(("+ ", "- ")):
-            records.append(line)
+            # A scenario knows only the ids of topics that still exist.
+            records.append(line.replace(" ?:", " t:"))
         elif line and not line.startswith(("#", "(")) and not line.endswith(" waits"):
             error = re.fullmatch(r"(\S+: [A-Z_]{6,})( .*)?", line)
-            is_bare = error is not None and command not in _WITH_SENTENCE
+            is_bare = command not in _WITH_SENTENCE or " member=" in line
             answers.append(error.group(1) if error is not None and is_bare else line)
     return answers, records

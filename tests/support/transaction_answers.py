@@ -148,8 +148,9 @@ class Answers:
         (one,) = response.topics[0].partitions
         if one.error_code:
             return self.code(one.error_code)
-        return ", ".join(
-            f"{self._names.producer(p.producer_id, p.producer_epoch)} sequence {p.last_sequence}"
-            f" open at {p.current_txn_start_offset}"
-            for p in sorted(one.active_producers, key=lambda p: p.producer_id)
-        ) or "nobody"
+        texts = []
+        for state in sorted(one.active_producers, key=lambda state: state.producer_id):
+            name = self._names.producer(state.producer_id, state.producer_epoch)
+            open_at = state.current_txn_start_offset
+            texts.append(f"{name} sequence {state.last_sequence} open at {open_at}")
+        return ", ".join(texts) or "nobody"

@@ -190,9 +190,7 @@ def end_offset(at: TopicPartition, isolation_level: int) -> ListOffsetsRequest:
     )
 
 
-def markers(
-    commit: bool, producer: ProducerIdentity, at: TopicPartition
-) -> WriteTxnMarkersRequest:
+def markers(commit: bool, producer: ProducerIdentity, at: TopicPartition) -> WriteTxnMarkersRequest:
     return WriteTxnMarkersRequest(
         markers=[
             WritableTxnMarker(

@@ -20,6 +20,7 @@ appearance. Each script has topics, groups and transactional ids of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import monotonic, sleep, time
 from typing import Any
 
@@ -46,28 +47,35 @@ def wall_ms() -> int:
     return int(time() * 1000)
 
 
-def play(
-    script: str, call: Call, prefix: str = "", now_ms: Callable[[], int] = wall_ms
-) -> str:
+def play(script: str, call: Call, prefix: str = "", now_ms: Callable[[], int] = wall_ms) -> str:
     """Run the commands of a script; returns the script with what was answered."""
-    talk = _Talk(call, Names(prefix), now_ms)
-    lines: list[str] = []
-    for line in script.splitlines():
-        if line.startswith("    "):
-            continue
-        lines.append(line)
-        if line.strip() and not line.startswith("#"):
-            lines += [f"    {answer}" for answer in talk.run(line.split())]
-    return "\n".join(lines) + "\n"
+    return Conversation(call, prefix, now_ms).play(script)
 
 
-class _Talk:
-    def __init__(self, call: Call, names: Names, now_ms: Callable[[], int]) -> None:
+class Conversation:
+    """Knows producers by their names for as long as it lasts."""
+
+    def __init__(self, call: Call, prefix: str = "", now_ms: Callable[[], int] = wall_ms) -> None:
         self._now_ms = now_ms
         self._call = call
-        self._names = names
-        self._answers = Answers(names)
+        self._names = Names(prefix)
+        self._answers = Answers(self._names)
         self._ids: set[str] = set()
+
+    def go_on_with(self, call: Call) -> None:
+        """From here on another broker answers."""
+        self._call = call
+        self._ids.clear()
+
+    def play(self, script: str) -> str:
+        lines: list[str] = []
+        for line in script.splitlines():
+            if line.startswith("    "):
+                continue
+            lines.append(line)
+            if line.strip() and not line.startswith("#"):
+                lines += [f"    {answer}" for answer in self.run(line.split())]
+        return "\n".join(lines) + "\n"
 
     def run(self, words: list[str]) -> list[str]:
         command, _, version = words[0].partition("@")
@@ -79,7 +87,7 @@ class _Talk:
         response = self._call(requests.topic(self._names.own(rest[0]), int(rest[1])), None)
         assert response.topics[0].error_code == 0, response
         for index in range(int(rest[1])):
-            _wait_until(lambda at=f"{rest[0]}-{index}": "stable" in self._fetch([at], None))
+            _wait_until(partial(self._is_led, f"{rest[0]}-{index}"))
 
     def _init(self, rest: list[str], version: int | None) -> str:
         timeout_ms, expected = 60_000, ProducerIdentity(-1, -1)
@@ -155,6 +163,9 @@ class _Talk:
 
     def _stable(self, rest: list[str], version: int | None) -> str:
         return self._committed(rest, version, stable=True)
+
+    def _is_led(self, place: str) -> bool:
+        return "stable" in self._fetch([place], None)
 
     def _fetch(self, rest: list[str], version: int | None) -> str:
         return self._answers.fetched(self._call(requests.fetch(self._names.place(rest[0])), 12))

@@ -22,10 +22,11 @@ from headrace.cli.console_options import (
     check_arguments,
     fetch_config,
     formatter_properties,
+    group_id,
     parse_offset,
     reset_policy,
 )
-from headrace.cli.failure import CommandFailedError, UsageError, describe
+from headrace.cli.failure import CommandFailedError, describe
 from headrace.cli.output import wants_json
 from headrace.cli.record_format import RecordFormat, find_format, json_format
 from headrace.client.blocking import KafkaClient
@@ -60,17 +61,6 @@ def run(args: argparse.Namespace) -> int:
         finally:
             print(f"Processed a total of {consumer.count} messages", file=sys.stderr)
     return 0
-
-
-def group_id(args: argparse.Namespace, settings: dict[str, str]) -> str | None:
-    """The group to join, from the option or the settings, which must not contradict it."""
-    named = settings.get("group.id")
-    if args.group is not None and named is not None and named != args.group:
-        raise UsageError("Two different group ids are given: --group and group.id differ.")
-    group: str | None = args.group or named
-    if group is not None and args.partition is not None:
-        raise UsageError("Options group and partition cannot be specified together.")
-    return group
 
 
 def _consumer(

@@ -92,6 +92,17 @@ def parse_offset(text: str) -> int:
     return int(text)
 
 
+def group_id(args: argparse.Namespace, settings: dict[str, str]) -> str | None:
+    """The group to join, from the option or the settings, which must not contradict it."""
+    named = settings.get("group.id")
+    if args.group is not None and named is not None and named != args.group:
+        raise UsageError("Two different group ids are given: --group and group.id differ.")
+    group: str | None = args.group or named
+    if group is not None and args.partition is not None:
+        raise UsageError("Options group and partition cannot be specified together.")
+    return group
+
+
 def reset_policy(args: argparse.Namespace, settings: dict[str, str]) -> int | None:
     policy = settings.get("auto.offset.reset")
     if policy is None:

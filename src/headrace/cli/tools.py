@@ -48,6 +48,10 @@ THEMES: dict[str, tuple[Tool, ...]] = {
         Tool("producer-perf-test", "measure producing", "producer_perf_test"),
         Tool("consumer-perf-test", "measure consuming", "consumer_perf_test"),
         Tool("e2e-latency", "measure the time from producer to consumer", "e2e_latency"),
+        Tool(
+            "verifiable-producer", "send numbers, tell of each what became", "verifiable_producer"
+        ),
+        Tool("verifiable-consumer", "tell all that a group's member sees", "verifiable_consumer"),
     ),
 }
 

@@ -53,11 +53,14 @@ class RecordSender:
         topic: str,
         config: ProducerConfig,
         on_error: Callable[[list[Record], KafkaError], None],
+        on_ack: Callable[[TopicPartition, list[Record], int], None] | None = None,
     ) -> None:
+        """`on_ack` gets the records of a batch and the offset of its first, -1 without acks."""
         self._client = client
         self._topic = topic
         self._config = config
         self._on_error = on_error
+        self._on_ack = on_ack
         self._pending: dict[int, list[Record]] = {}
         self._pending_bytes: dict[int, int] = {}
         self._sequences: dict[int, int] = {}
@@ -115,8 +118,11 @@ class RecordSender:
         self._pending_bytes.clear()
         batches = {(self._topic, p): self._build(p, rows) for p, rows in pending.items()}
         outcomes = ask_leaders(self._client, batches, self._sending(batches), known=self._leaders)
-        for (_, partition), outcome in outcomes.items():
-            if isinstance(outcome, KafkaError):
+        for (topic, partition), outcome in outcomes.items():
+            if not isinstance(outcome, KafkaError):
+                if self._on_ack is not None:
+                    self._on_ack((topic, partition), pending[partition], outcome)
+            else:
                 self._on_error(pending[partition], outcome)
                 if self._producer[0] >= 0:
                     # What was lost leaves a hole in the sequences: begin again with a new id.

@@ -99,24 +99,24 @@ class LogWrites(LogState):
                 ErrorCode.RECORD_LIST_TOO_LARGE,
                 f"{length} bytes are more than a segment's {self._segment_bytes}.",
             )
-        if (
-            (
-                size > 0
-                and (
-                    size + length > self._segment_bytes
-                    or self._roll_is_due(segment, timestamp, now_ms)
+        try:
+            if (
+                (
+                    size > 0
+                    and (
+                        size + length > self._segment_bytes
+                        or self._roll_is_due(segment, timestamp, now_ms)
+                    )
                 )
-            )
-            or last_offset - segment.base_offset > INT32_MAX
-            or len(segment.offset_index) >= self._offset_entries_max
-            or len(segment.time_index) >= self._time_entries_max
-        ):
-            return self.roll(now_ms, first_offset)
-        if segment.offset_index.pending_is_full:
-            try:
+                or last_offset - segment.base_offset > INT32_MAX
+                or len(segment.offset_index) >= self._offset_entries_max
+                or len(segment.time_index) >= self._time_entries_max
+            ):
+                return self.roll(now_ms, first_offset)
+            if segment.offset_index.pending_is_full:
                 segment.store_indexes()
-            except OSError as error:
-                raise self.refuse("writing an index", error) from error
+        except OSError as error:
+            raise self.refuse("looking into the active segment", error) from error
         return segment
 
     def _write_failed(self, segment: Segment, error: OSError) -> LogDirFailure:

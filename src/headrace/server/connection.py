@@ -23,8 +23,10 @@ from headrace.server.file_sender import FileSender
 logger = logging.getLogger(__name__)
 
 _frame_size = struct.Struct(">i").unpack_from
-#: What a quiet connection holds; a larger frame makes it grow as its bytes arrive.
-_BUFFER_START = 64 * 1024
+#: What a quiet connection holds, so that thousands of them cost little.
+_BUFFER_START = 8 * 1024
+#: What one gets whose frames are larger; it grows further as their bytes arrive.
+_BUFFER_GROWN = 64 * 1024
 #: A buffer larger than this is given back once its frame is served.
 _BUFFER_KEPT_MAX = 1024 * 1024
 #: How far a client may send ahead while its request waits.
@@ -140,7 +142,7 @@ class Connection(asyncio.BufferedProtocol):
         used = self._end - self._start
         size = len(self._buffer)
         if self._start == 0 or used > size // 2:
-            size *= 2
+            size = max(2 * size, _BUFFER_GROWN)
         buffer = bytearray(size)
         buffer[:used] = self._view[self._start : self._end]
         self._replace_buffer(buffer)

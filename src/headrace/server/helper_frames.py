@@ -5,11 +5,19 @@ Pickle is safe here and only here: both ends of the pipe are ours, parent and ch
 
 from __future__ import annotations
 
+import os
 import pickle
 import struct
+import sys
 from typing import IO, Any
 
 LENGTH = struct.Struct(">Q")
+
+
+def command() -> tuple[str, ...]:
+    """What starts a helper of this process; it leaves when this process is gone."""
+    # Without `-P` a `pickle.py` in the directory where the node was started would be run.
+    return (sys.executable, "-P", "-m", "headrace.server.helper_main", str(os.getpid()))
 
 
 def pack(value: Any) -> bytes:

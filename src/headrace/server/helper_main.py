@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
+from threading import Thread
 from typing import IO, Any
 
 from headrace.server.helper_frames import read_frame, write_frame
 
+#: How often to look whether the node still lives.
+_LOOK_S = 0.2
+
 
 def _clean(job: Any) -> Any:
-    import time
-
     from headrace.log.cleaner.run import run
     from headrace.log.cleaner.throttle import RateThrottle
 
@@ -58,9 +61,20 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
         write_frame(sink, answer)
 
 
+def leave_with(parent: int) -> None:
+    """End in the middle of a job if the node is gone: its successor owns the directories now."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os._exit(1)
+
+
 def main() -> None:
     os.nice(5)
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    Thread(target=leave_with, args=(int(sys.argv[1]),), daemon=True).start()
+    try:
+        serve(sys.stdin.buffer, sys.stdout.buffer)
+    except BrokenPipeError:
+        os._exit(1)  # nobody is left to tell
 
 
 if __name__ == "__main__":

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sys
 from typing import Any
 
-from headrace.server.helper_frames import LENGTH, pack, unpack
+from headrace.server.helper_frames import LENGTH, command, pack, unpack
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +53,7 @@ class HelperProcess:
         process = self._process
         if process is None or process.returncode is not None:
             process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "headrace.server.helper_main",
+                *command(),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 start_new_session=True,

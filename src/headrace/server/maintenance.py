@@ -124,7 +124,7 @@ class Maintenance:
         failures = [log.failure for log in self._logs.logs.values() if log.failure is not None]
         for failure in failures:
             self._logs.handle_failure(failure)
-        if failures and not self._logs.online:
+        if not self._logs.online:  # whoever took the last one offline
             self.on_no_directory_left("None of the data directories can be used any more.")
 
     async def flush(self) -> None:
@@ -161,12 +161,13 @@ class Maintenance:
             self._written_high_watermarks = current
 
     async def _write(self, written: CheckpointRound) -> None:
-        await self._scheduler.in_thread(written.run)
+        # One round at a time, in the order in which they were made: all write the same files.
+        await self._scheduler.in_turn(written.run)
         self.lose(self._logs.finish_checkpoints(written))
 
     def write_soon(self, written: CheckpointRound) -> None:
         """For those who cannot wait: write in a thread, then see what became of it."""
-        self._scheduler.run_in_thread(
+        self._scheduler.run_in_turn(
             written.run, lambda _: self.lose(self._logs.finish_checkpoints(written))
         )
 
@@ -210,9 +211,7 @@ class Maintenance:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._cleaner.close()
-        await self._scheduler.in_thread(
-            lambda: self._rounds.close(broker_epoch, self.high_watermark)
-        )
+        await self._scheduler.in_turn(lambda: self._rounds.close(broker_epoch, self.high_watermark))
 
 
 async def _turn() -> None:

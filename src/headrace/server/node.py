@@ -136,6 +136,7 @@ class Node:
             config=part_configs.log_manager_config(config.values),
         )
         self.logs.cordoned = config.cordoned_log_dirs
+        self.logs.on_lost.append(lambda _: self._require_metadata_directory())
         loaded_logs = self.logs.load(clock.wall_ms(), recover_in_processes)
         for content in loaded_logs.values():
             for warning in content.warnings:
@@ -327,6 +328,12 @@ class Node:
         task = asyncio.get_running_loop().create_task(run())
         self._preparing.add(task)
         task.add_done_callback(self._preparing.discard)
+
+    def _require_metadata_directory(self) -> None:
+        """Without its directory the metadata log would promise what no restart finds again."""
+        for directory in self.directories:
+            if directory.path == self.config.metadata_log_dir and not directory.online:
+                self._give_up(f"The metadata log is lost with its directory: {directory.failure}")
 
     def _fail(self, error: BaseException) -> None:
         self._give_up(error.message if isinstance(error, KafkaError) else str(error))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from headrace.log.recovery_tasks import RecoveryOutcome, RecoveryTask, run_recoveries
-from headrace.server.helper_frames import read_frame, write_frame
+from headrace.server.helper_frames import command, read_frame, write_frame
 
 #: Below this many bytes a helper's start would take longer than the scan itself.
 _WORTH_A_PROCESS = 256 * 1024 * 1024
@@ -31,17 +30,17 @@ def recover_in_processes(tasks: Sequence[RecoveryTask]) -> list[RecoveryOutcome]
 
 def _recover_share(tasks: list[RecoveryTask]) -> list[RecoveryOutcome]:
     with subprocess.Popen(
-        [sys.executable, "-m", "headrace.server.helper_main"],
+        command(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
-        write_frame(process.stdin, ("recover", tasks))
-        process.stdin.close()
         try:
+            write_frame(process.stdin, ("recover", tasks))
+            process.stdin.close()
             kind, value = read_frame(process.stdout)
-        except (EOFError, pickle.UnpicklingError):
+        except (EOFError, OSError, pickle.UnpicklingError):
             return run_recoveries(tasks)
     if kind == "error":
         raise value

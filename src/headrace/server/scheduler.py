@@ -19,6 +19,7 @@ class LoopScheduler:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="headrace")
+        self._one_thread = ThreadPoolExecutor(1, thread_name_prefix="headrace-in-turn")
 
     def call_later(self, delay_ms: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
         return self._loop.call_later(delay_ms / 1000.0, callback)
@@ -29,7 +30,19 @@ class LoopScheduler:
     def run_in_thread(
         self, work: Callable[[], T], done: Callable[[T | BaseException], None]
     ) -> None:
-        future = self._loop.run_in_executor(self._threads, work)
+        self._run_in(self._threads, work, done)
+
+    def run_in_turn(self, work: Callable[[], T], done: Callable[[T | BaseException], None]) -> None:
+        """Like `run_in_thread`, but after all that was to be run in turn before it."""
+        self._run_in(self._one_thread, work, done)
+
+    def _run_in(
+        self,
+        threads: ThreadPoolExecutor,
+        work: Callable[[], T],
+        done: Callable[[T | BaseException], None],
+    ) -> None:
+        future = self._loop.run_in_executor(threads, work)
 
         def finished(result: asyncio.Future[T]) -> None:
             if result.cancelled():
@@ -44,5 +57,9 @@ class LoopScheduler:
         """The same for code that can wait."""
         return await self._loop.run_in_executor(self._threads, work)
 
+    async def in_turn(self, work: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._one_thread, work)
+
     def close(self) -> None:
         self._threads.shutdown(wait=True)
+        self._one_thread.shutdown(wait=True)

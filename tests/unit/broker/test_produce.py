@@ -251,6 +251,21 @@ def test_flush_messages_holds_the_answer_until_the_disk_has_the_records(broker: 
     assert broker.partition("t").log.recovery_point == 2
 
 
+def test_a_duplicate_is_answered_no_sooner_than_its_original(broker: Broker) -> None:
+    broker.create_topic("t", flush_messages="1")
+    broker.scheduler.hold = True
+    sent = batch(producer_id=7, producer_epoch=0, base_sequence=0)
+    first, again = (
+        broker.send(produce_request(("t", 0, bytearray(sent))), PRODUCE_BY_NAME) for _ in range(2)
+    )
+    assert not first.is_answered
+    assert not again.is_answered
+    broker.scheduler.release()
+    for answer in (first, again):
+        assert answer.response.responses[0].partition_responses[0].base_offset == 0
+    assert end_offset(broker) == 1
+
+
 def test_a_flush_that_fails_is_told_for_its_partition_only(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.coordination.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from headrace.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from headrace.replication.partition import Leadership
+from headrace.transactions.transaction import ProducerIdentity, TopicPartition
 from tests.support import transaction_requests as requests
 from tests.support.transaction_talk import play
 from tests.unit.broker.harness import Broker
@@ -68,7 +69,7 @@ def test_a_partition_without_a_leader_is_waited_for(opened: Broker) -> None:
     assert state_of(opened, "t") == "PrepareCommit"
     # The one that could take its marker has exactly one.
     assert opened.partition("a", 0).log.log_end_offset == 2
-    again = requests.init("t", 1_000, requests.ProducerIdentity(-1, -1))
+    again = requests.init("t", 1_000, ProducerIdentity(-1, -1))
     assert opened.ask(again).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
     set_leader(opened, "a", 1, 1)
     opened.advance(1_100)
@@ -174,7 +175,7 @@ def test_a_partition_that_knows_a_newer_epoch_does_not_hold_up_the_rest(opened: 
     # As if an administrator had ended it with a far later epoch.
     identity = opened.transactions.transactions.coordinators.shard_for("t").coordinator.get("t")
     newer = identity.identity._replace(producer_epoch=30)
-    at = requests.TopicPartition("a", 0)
+    at = TopicPartition("a", 0)
     opened.ask(requests.markers(False, newer, at))
     assert end(opened, "t").error_code == 0
     assert state_of(opened, "t") == "CompleteCommit"
@@ -224,7 +225,7 @@ def test_a_coordinator_that_loads_or_is_elsewhere_says_so(broker: Broker) -> Non
     assert index is not None
     partition = broker.partition(TRANSACTIONS_TOPIC, index)
     coordinators.resign(index)
-    request = requests.init("t", 1_000, requests.ProducerIdentity(-1, -1))
+    request = requests.init("t", 1_000, ProducerIdentity(-1, -1))
     assert broker.ask(request).error_code == ErrorCode.NOT_COORDINATOR
     coordinators.lead(partition)
     with pytest.raises(KafkaError) as loading:

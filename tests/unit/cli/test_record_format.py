@@ -71,7 +71,7 @@ def test_formatters_are_found_by_kafkas_names() -> None:
     assert find_format(name + "NoOpMessageFormatter", {})(BATCH, RECORD) == b""
     assert find_format("kafka.tools.DefaultMessageFormatter", {})(BATCH, RECORD) == b"v\n"
     with pytest.raises(CommandFailedError):
-        find_format(name + "OffsetsMessageFormatter", {})
+        find_format(name + "NoSuchMessageFormatter", {})
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,92 @@ def test_a_read_error_is_a_failed_directory(
     assert str(tmp_path) in caught.value.message
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EMFILE])
+def test_a_roll_that_a_passing_cause_stops_is_made_up_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    log = new_log(tmp_path)
+    produce(log, 7, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", _failing(code))
+        with pytest.raises(LogDirFailure):
+            log.roll(NOW)
+    assert log.failure is None
+    log.roll(NOW)
+    produce(log, 7, 1)
+    assert spans(everything(log)) == [(0, 0), (1, 1)]
+    assert [segment.base_offset for segment in log.segments] == [0, 1]
+    log.close()
+    assert spans(everything(reload(log, clean=True))) == [(0, 0), (1, 1)]
+
+
+def test_a_process_that_may_open_no_more_files_has_no_broken_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(1))
+    log.files.close(log.active.file)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", _failing(errno.EMFILE))
+        with pytest.raises(LogDirFailure):
+            append(log, batch(1))
+        with pytest.raises(LogDirFailure):
+            log.read(0, 100, end_offset=1)
+        with pytest.raises(LogDirFailure):
+            log.begin_flush(NOW)
+    assert log.failure is None
+    append(log, batch(1))
+    assert spans(everything(log)) == [(0, 0), (1, 1)]
+
+
+def test_a_flush_that_could_not_open_a_file_is_left_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = new_log(tmp_path, index_interval_bytes=0)
+    append(log, batch(1))
+    append(log, batch(1))
+    flush = log.begin_flush(NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", _failing(errno.EMFILE))
+        flush.run()
+    with pytest.raises(LogDirFailure):
+        flush.finish()
+    assert log.failure is None
+    assert log.recovery_point == 0
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    log.flush()
+    assert log.recovery_point == 2
+    assert len(synced) >= 4  # the log, two indexes and the epochs
+
+
+def test_a_log_whose_files_are_gone_says_so_at_its_first_append(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(1))
+    log.close()
+    log = reload(log, clean=True)
+    log.files.close(log.active.file)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", _failing(errno.ENOENT))
+        with pytest.raises(LogDirFailure):
+            append(log, batch(1))
+    assert log.failure is not None
+
+
+def test_an_epoch_that_cannot_be_stored_is_not_taken_for_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = new_log(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", _failing(errno.ENOSPC))
+        with pytest.raises(LogDirFailure):
+            log.append_as_leader(batch(1), leader_epoch=3, now_ms=NOW)
+    log.append_as_leader(batch(1), leader_epoch=3, now_ms=NOW)
+    assert Path(log.leader_epochs.path).read_text() == "0\n1\n3 0\n"
+
+
 def test_a_roll_that_fails_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = new_log(tmp_path)
     append(log, batch(3))

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from headrace.log.open_files import OpenFiles
-from tests.unit.log.samples import NOW, append, batch, new_log
+from tests.unit.log.samples import NOW, append, batch, new_log, produce
 
 SIZE = len(batch(1))
 
@@ -73,6 +73,16 @@ def test_flush_messages_asks_for_a_flush_before_the_reply(tmp_path: Path) -> Non
     assert append(log, batch(1)).flush_needed
     log.flush()
     assert not append(log, batch(2)).flush_needed
+
+
+def test_a_duplicate_asks_for_the_flush_that_its_original_waits_for(tmp_path: Path) -> None:
+    log = new_log(tmp_path, flush_messages=1)
+    assert produce(log, 7, 0).flush_needed
+    again = produce(log, 7, 0)
+    assert again.duplicate
+    assert again.flush_needed
+    log.flush()
+    assert not produce(log, 7, 0).flush_needed
 
 
 def test_flush_ms_asks_for_a_flush_in_the_background(tmp_path: Path) -> None:

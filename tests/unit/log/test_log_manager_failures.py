@@ -67,9 +67,9 @@ def test_new_partitions_go_to_the_disks_that_work(tmp_path: Path) -> None:
     kill(manager)
 
 
-def test_a_full_disk_is_not_a_broken_one(tmp_path: Path) -> None:
+def test_a_full_disk_or_too_few_descriptors_are_no_broken_disk(tmp_path: Path) -> None:
     manager, _ = manager_with_two_disks(tmp_path)
-    for code in (errno.ENOSPC, errno.EDQUOT):
+    for code in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
         assert manager.handle_failure(failure_in(manager, ("a", 0), code)) == []
     assert len(manager.online) == 2
     kill(manager)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +81,40 @@ def test_jobs_get_their_own_results_in_whatever_order_they_are_asked_for() -> No
             assert record.value == read_batch(batch)[0].value
 
     run(story)
+
+
+def test_files_in_the_working_directory_are_not_taken_for_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pickle.py").write_text("raise SystemExit(1)")
+    (tmp_path / "struct.py").write_text("raise SystemExit(1)")
+    # Where the tests find the package must not depend on the working directory either.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(os.path.abspath(path) for path in sys.path))
+    monkeypatch.chdir(tmp_path)
+
+    async def story(helper: HelperProcess) -> None:
+        with pytest.raises(KeyError):
+            await helper.run("no such job", None)
+
+    run(story)
+
+
+def test_a_helper_whose_node_was_killed_leaves_though_its_input_is_open() -> None:
+    requests, keeps_open = os.pipe()
+    ends_with_it, answers = os.pipe()
+    node = (
+        "import subprocess; from headrace.server.helper_frames import command;"
+        f"subprocess.Popen(command(), stdin={requests}, stdout={answers})"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", node], pass_fds=(requests, answers), env=env, check=True)
+    os.close(requests)
+    os.close(answers)
+    readable, _, _ = select.select([ends_with_it], [], [], 30)
+    assert readable
+    assert os.read(ends_with_it, 1) == b""
+    os.close(ends_with_it)
+    os.close(keeps_open)
 
 
 def test_an_error_in_a_job_is_raised_here_and_the_process_goes_on() -> None:

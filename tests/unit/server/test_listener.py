@@ -276,3 +276,13 @@ def test_a_frame_size_beyond_the_limit_is_not_waited_for() -> None:
         assert await is_cut(peer)
 
     run(Setup(frame_size_max=1_000), story)
+
+
+def test_the_limit_of_open_files_bounds_the_connections() -> None:
+    counts = ConnectionCounts(ConnectionLimits(), room=2)
+    assert [counts.admit("10.0.0.1", 0) for _ in range(2)] == [None, None]
+    refusal = counts.admit("10.0.0.2", 0)
+    assert refusal is not None
+    assert "open files" in refusal
+    counts.release("10.0.0.1")
+    assert counts.admit("10.0.0.2", 0) is None

@@ -10,12 +10,14 @@ import pytest
 
 from headrace.client.blocking import KafkaClient
 from headrace.client.producing import ProducerConfig, RecordSender
+from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import (
     CLEANER_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     OffsetCheckpoint,
 )
+from headrace.log.directories import DataDirectory
 from headrace.server import maintenance as maintenance_module
 from headrace.server.helper_process import HelperDiedError
 from headrace.server.node import Node
@@ -217,3 +219,32 @@ def make_dirty(client: KafkaClient) -> None:
     put(b"c", b"end")
     assert not failures
     assert len(consume(client, "compacted")) == 19
+
+
+def test_rounds_of_checkpoints_follow_each_other_however_close_they_come(tmp_path: Path) -> None:
+    order: list[int] = []
+    running: set[int] = set()
+
+    class Round(CheckpointRound):
+        def __init__(self, number: int, directory: DataDirectory) -> None:
+            super().__init__()
+            self._number = number
+            self.add(directory, RECOVERY_POINT_CHECKPOINT, {("t", 0): number})
+
+        def run(self) -> None:
+            running.add(self._number)
+            super().run()
+            assert running == {self._number}
+            running.clear()
+            order.append(self._number)
+
+    async def story(node: Node) -> None:
+        (directory,) = node.directories
+        for number in range(50):
+            node.maintenance.write_soon(Round(number, directory))
+        await node.scheduler.in_turn(lambda: None)
+        assert order == list(range(50))
+        assert directory.online
+        assert checkpoint(tmp_path, RECOVERY_POINT_CHECKPOINT) == {("t", 0): 49}
+
+    on_node(tmp_path, story)

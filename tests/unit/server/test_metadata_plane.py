@@ -1,6 +1,7 @@
 """The metadata plane on a real directory: durability, order, restarts, snapshots."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -303,6 +304,32 @@ def test_a_failing_disk_fails_what_waits_and_tells_the_node(
         await plane.close()
 
     asyncio.run(scenario())
+
+
+def test_a_full_disk_costs_the_command_that_met_it_and_no_other(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def scenario() -> None:
+        plane = node.start()
+        failures: list[BaseException] = []
+        plane.on_failure = failures.append
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwrite", full)
+            with pytest.raises(KafkaError) as raised:
+                await plane.run(creating("a"))
+        assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert failures == []
+        await plane.run(creating("b"))
+        assert list(plane.image.topics_by_name) == ["b"]
+        await plane.close()
+
+    asyncio.run(scenario())
+    plane = node.start()
+    assert list(plane.image.topics_by_name) == ["b"]
+    asyncio.run(_close(plane))
 
 
 def test_a_listener_that_breaks_stops_the_plane(node: Node) -> None:

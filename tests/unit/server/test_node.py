@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from headrace.base.checks import InvariantBrokenError
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.log.directories import CLEAN_SHUTDOWN_FILE, DataDirectoryError
+from headrace.log.errors import LogDirFailure
 from headrace.metadata.features import SUPPORTED
 from headrace.server.config import NodeConfig
 from headrace.server.node import Node
@@ -124,6 +126,21 @@ def test_a_directory_that_another_node_uses_is_refused_and_left_alone(tmp_path: 
         assert await with_client(node, list_topics) == []
 
     run(config, story)
+
+
+def test_a_node_whose_directories_are_removed_gives_up(tmp_path: Path) -> None:
+    async def story() -> str:
+        node = Node(formatted(tmp_path / "data"))
+        await node.start()
+        shutil.rmtree(tmp_path / "data")
+        await node.maintenance.write_checkpoints()
+        assert node.failed is not None
+        assert node.failed.done()
+        with pytest.raises(LogDirFailure):
+            await node.stop()
+        return node.failed.result()
+
+    assert "metadata log is lost" in asyncio.run(story())
 
 
 def test_a_directory_of_another_cluster_is_refused(tmp_path: Path) -> None:

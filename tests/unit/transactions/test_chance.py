@@ -56,9 +56,13 @@ def test_nothing_stays_open_or_half_ended() -> None:
 def test_a_restart_at_the_end_changes_nothing() -> None:
     for seed in range(50):
         world = run(seed)
-        before = {one.transactional_id: (one.state, one.identity) for one in world.runner.coordinator}
+        before = {
+            one.transactional_id: (one.state, one.identity) for one in world.runner.coordinator
+        }
         world.runner.restart()
-        after = {one.transactional_id: (one.state, one.identity) for one in world.runner.coordinator}
+        after = {
+            one.transactional_id: (one.state, one.identity) for one in world.runner.coordinator
+        }
         assert before == after, f"seed {seed}"
 
 

@@ -47,6 +47,8 @@ class MarkerWriter:
     def perform(self, shard: Shard, effect: Any) -> None:
         if isinstance(effect, WriteMarkers):
             _Round(self, shard, effect, list(effect.partitions), _RETRY_MS_MIN).start()
+        else:
+            raise TypeError(f"{type(effect).__name__} is no effect of transactions")
 
     def write(
         self, work: WriteMarkers, at: TopicPartition, done: Callable[[KafkaError | None], None]

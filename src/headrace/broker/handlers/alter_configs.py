@@ -34,6 +34,7 @@ class AlterConfigsHandler:
         wanted = {
             key: {config.name: config.value for config in resource.configs}
             for key, resource in resources.allowed.items()
+            if resources.has_values(key, resource.configs)
         }
         return ask(
             self._controller,
@@ -61,6 +62,13 @@ class IncrementalAlterConfigsHandler:
                 resources.refuse(
                     key, KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
                 )
+                continue
+            given = [
+                config
+                for config in resource.configs
+                if config.config_operation != configs.ConfigOperation.DELETE
+            ]
+            if not resources.has_values(key, given):
                 continue
             wanted[key] = {
                 config.name: (config.config_operation, config.value) for config in resource.configs
@@ -95,6 +103,14 @@ class _Resources:
 
     def refuse(self, key: ConfigKey, error: KafkaError) -> None:
         self._refused[key] = error
+
+    def has_values(self, key: ConfigKey, given: list[Any]) -> bool:
+        """Whether no config is set to null; refuses the resource otherwise."""
+        nulls = [config.name for config in given if config.value is None]
+        if nulls:
+            message = f"Null value not supported for : {', '.join(nulls)}"
+            self.refuse(key, KafkaError(ErrorCode.INVALID_REQUEST, message))
+        return not nulls
 
     def answer(self, outcomes: dict[ConfigKey, KafkaError | None], module: Any) -> Any:
         """The response, with the classes of one of the two APIs' modules."""

@@ -13,6 +13,7 @@ from headrace.protocol.embedded import ConsumerProtocolAssignment
 from headrace.protocol.messages.consumer_group_describe import DescribedGroup
 from headrace.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from headrace.protocol.messages.describe_groups import DescribedGroup as ClassicDescribedGroup
+from headrace.protocol.messages.offset_fetch import OffsetFetchResponseGroup
 from headrace.protocol.messages.sync_group import SyncGroupResponse
 from tests.unit.groups import story_text
 from tests.unit.groups.consumer.world import Topics
@@ -68,9 +69,11 @@ def answer_text(answer: Any, topics: Topics) -> str:
     if isinstance(answer, ClassicDescribedGroup):
         members = " ".join(
             f"[{one.member_id} {classic_assignment_text(one.member_assignment)}]"
-            for one in answer.members
+            for one in sorted(answer.members, key=lambda one: one.member_id)
         )
         return f"{answer.group_id} {answer.group_state} {members}"
+    if isinstance(answer, OffsetFetchResponseGroup):
+        return ", ".join(sorted(story_text.reply_text(answer).split(", ")))
     return story_text.reply_text(answer)
 
 
@@ -81,7 +84,7 @@ def _described(group: DescribedGroup) -> str:
         f"{group.group_id} {group.group_state} epoch={group.group_epoch}"
         f" assigned={group.assignment_epoch} {group.assignor_name}"
     )
-    for one in group.members:
+    for one in sorted(group.members, key=lambda one: one.member_id):
         has, wants = (
             partitions_text({part.topic_name: part.partitions for part in some.topic_partitions})
             for some in (one.assignment, one.target_assignment)
@@ -144,7 +147,7 @@ def _value_text(value: Any, topics: Topics) -> str:
         case records.GroupMetadataValue():
             members = " ".join(
                 f"[{one.member_id} {classic_assignment_text(one.assignment)}]"
-                for one in value.members
+                for one in sorted(value.members, key=lambda one: one.member_id)
             )
             return f"generation={value.generation} {value.protocol} {members}".rstrip()
         case records.OffsetCommitValue():

@@ -35,9 +35,11 @@ class Topics:
         self._by_id: dict[bytes, TopicView] = {}
 
     def put(self, name: str, partitions: int, topic_id: str = "") -> None:
+        self.add(TopicView(name, (topic_id or name).encode().ljust(16, b"-"), partitions))
+
+    def add(self, view: TopicView) -> None:
         self.version += 1
-        view = TopicView(name, (topic_id or name).encode().ljust(16, b"-"), partitions)
-        self._by_name[name] = self._by_id[view.topic_id] = view
+        self._by_name[view.name] = self._by_id[view.topic_id] = view
 
     def remove(self, name: str) -> TopicView:
         self.version += 1

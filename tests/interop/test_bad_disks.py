@@ -1,0 +1,183 @@
+"""Disks that are full, read-only, taken or of another cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from headrace.base.errors import ErrorCode
+from headrace.records.builder import build_batch
+from headrace.records.record import Record
+from tests.support.dump import dump_directory
+from tests.support.headrace_node import HeadraceNode, headrace
+from tests.support.properties import read_properties, write_properties
+from tests.support.raw_producer import RawProducer, numbered_batch
+from tests.support.reading import read_topic
+from tests.support.readiness import eventually
+from tests.support.small_disk import small_disk
+from tests.support.tool_jvm import ToolJvm
+from tests.support.workload import create_topic
+
+_KIB = 1024
+
+
+def _batch_of(size: int) -> bytes:
+    return bytes(build_batch([Record(0, 1_700_000_000_000, b"k", bytes(size), ())]))
+
+
+def _fill(producer: RawProducer, topic: str) -> int:
+    """Produce until the disk has no room; returns how many records were acknowledged."""
+    for count in range(10_000):
+        sent = producer.send(topic, _batch_of(60 * _KIB))
+        if sent.error_code:
+            assert ErrorCode(sent.error_code) is ErrorCode.KAFKA_STORAGE_ERROR
+            return count
+    raise AssertionError("the disk is larger than it should be")
+
+
+def test_a_full_disk_refuses_writes_until_there_is_room_and_serves_reads_all_the_while(
+    tmp_path: Path, tools: ToolJvm
+) -> None:
+    with small_disk(tmp_path / "small", 24) as disk:
+        with HeadraceNode(disk.path, settings={"log.retention.ms": "-1"}) as node:
+            create_topic(node, "filled")
+            create_topic(node, "other")
+            with RawProducer(node.bootstrap) as producer:
+                assert producer.send("other", numbered_batch(0, 10)).error_code == 0
+                count = _fill(producer, "filled")
+                disk.fill()
+                refused = producer.send("filled", numbered_batch(0, 1))
+                assert ErrorCode(refused.error_code) is ErrorCode.KAFKA_STORAGE_ERROR
+                assert len(read_topic(node, "filled")) == count
+                assert len(read_topic(node, "other")) == 10
+                disk.make_room()
+                eventually(lambda: producer.send("filled", numbered_batch(0, 1)).error_code == 0)
+                eventually(lambda: producer.send("other", numbered_batch(10, 1)).error_code == 0)
+            assert node.child.is_running
+            node.kill()
+            node.start()
+            assert [record.offset for record in read_topic(node, "filled")] == list(
+                range(count + 1)
+            )
+        dump_directory(disk.path, tools)
+
+
+def test_topics_cannot_be_made_on_a_full_disk_and_can_again_when_there_is_room(
+    tmp_path: Path, tools: ToolJvm
+) -> None:
+    with small_disk(tmp_path / "small", 16) as disk:
+        with HeadraceNode(disk.path) as node:
+            create_topic(node, "before")
+            disk.fill()
+            done = _create_by_tool(node, "meanwhile")
+            assert done != ""
+            disk.make_room()
+            if not node.child.is_running:
+                # A controller whose log cannot be written must not go on; it says so and ends.
+                node.start()
+            eventually(lambda: _create_by_tool(node, "after") in ("", "exists"))
+            with RawProducer(node.bootstrap) as producer:
+                for topic in ("before", "after"):
+                    assert producer.send(topic, numbered_batch(0, 3)).error_code == 0
+        dump_directory(disk.path, tools)
+
+
+def _create_by_tool(node: HeadraceNode, topic: str) -> str:
+    """What the tool says of a failure; nothing if the topic was made."""
+    # Enough partitions for their records not to fit into the last page of the metadata log.
+    options = ("--create", "--topic", topic, "--partitions", "200")
+    done = headrace("topics", "--bootstrap-server", node.bootstrap, *options, check=False, timeout=60)
+    if "already exists" in done.stderr + done.stdout:
+        return "exists"
+    return done.stderr if done.returncode else ""
+
+
+def _fails_to_start(node: HeadraceNode) -> str:
+    """The one sentence with which a node refuses to start."""
+    node.write_properties()
+    done = headrace("server", "start", str(node.properties), check=False, timeout=30)
+    assert done.returncode == 1
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    assert "Traceback" not in done.stderr
+    return lines[-1]
+
+
+def test_a_read_only_directory_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small", 16) as disk:
+        node = HeadraceNode(disk.path)
+        with node:
+            create_topic(node, "kept")
+        disk.make_read_only()
+        sentence = _fails_to_start(node)
+        assert str(node.directory) in sentence
+        assert "read-only" in sentence.lower()
+
+
+def test_a_directory_that_another_node_holds_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with HeadraceNode(tmp_path / "data") as node:
+        create_topic(node, "held")
+        second = HeadraceNode(tmp_path / "data")
+        sentence = _fails_to_start(second)
+        assert str(node.directory) in sentence
+        assert "another" in sentence or "lock" in sentence
+        with RawProducer(node.bootstrap) as producer:
+            assert producer.send("held", numbered_batch(0, 3)).error_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"cluster.id": "5L6g3nShT-eMCtK--X86sw"}, "cluster"),
+        ({"node.id": "9"}, "node.id"),
+        ({"version": "7"}, "version"),
+    ],
+    ids=["cluster", "node", "version"],
+)
+def test_a_directory_of_another_kind_beside_ours_is_told_in_one_sentence(
+    change: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "data", tmp_path / "second"
+    node = HeadraceNode(first, settings={"log.dirs": f"{first},{second}"})
+    with node:
+        create_topic(node, "kept", 2)
+    meta = second / "meta.properties"
+    write_properties(meta, {**read_properties(meta), **change})
+    sentence = _fails_to_start(node)
+    assert expected in sentence
+    write_properties(meta, {**read_properties(meta), **read_properties(first / "meta.properties")})
+
+
+def test_a_directory_that_nobody_formatted_is_told_in_one_sentence(tmp_path: Path) -> None:
+    node = HeadraceNode(tmp_path / "data")
+    node.directory.mkdir()
+    sentence = _fails_to_start(node)
+    assert "format" in sentence
+    assert str(node.directory) in sentence
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"num.partitions": "many"}, "num.partitions"),
+        ({"listeners": "PLAINTEXT//127.0.0.1:9092"}, "listeners"),
+        ({"listeners": "NEVER://127.0.0.1:0"}, "NEVER"),
+        ({"process.roles": "broker,cook"}, "process.roles"),
+        ({"log.cleanup.policy": "sweep"}, "log.cleanup.policy"),
+        ({"node.id": "-4"}, "node.id"),
+        ({"log.retention.ms": "0"}, "log.retention.ms"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_a_setting_that_cannot_be_is_told_in_one_sentence(
+    settings: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    node = HeadraceNode(tmp_path / "data")
+    node.format()
+    node.settings.update(settings)
+    assert expected in _fails_to_start(node)
+
+
+def test_a_port_that_is_taken_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with HeadraceNode(tmp_path / "data") as node:
+        other = HeadraceNode(tmp_path / "other", port=node.port)
+        other.format()
+        assert str(node.port) in _fails_to_start(other)

@@ -1,0 +1,92 @@
+"""The verifiable clients against a scripted broker: their events, one JSON object per line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.base.errors import ErrorCode
+from headrace.cli.main import main
+from headrace.protocol.apis import ApiKey
+from headrace.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from tests.unit.cli.test_consoles import broker
+from tests.unit.client.scripted_broker import ScriptedBroker
+from tests.unit.client.scripted_groups import coordinate_one_member
+
+__all__ = ["broker"]
+
+
+def events(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(list(row)[:2] == ["timestamp", "name"] for row in rows)
+    return rows
+
+
+def produce(broker: ScriptedBroker, *args: str) -> int:
+    options = ["--bootstrap-server", broker.address, "--topic", "t", *args]
+    return main(["verifiable-producer", *options])
+
+
+def consume(broker: ScriptedBroker, *args: str) -> int:
+    options = ["--bootstrap-server", broker.address, "--topic", "t", "--group-id", "g", *args]
+    return main(["verifiable-consumer", *options])
+
+
+def test_every_record_is_told_with_its_offset(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert produce(broker, "--max-messages", "5", "--value-prefix", "3") == 0
+    rows = events(capsys)
+    names = [row["name"] for row in rows]
+    sent = ["producer_send_success"] * 5
+    assert names == ["startup_complete", *sent, "shutdown_complete", "tool_data"]
+    assert [row["value"] for row in rows[1:6]] == [f"3.{number}" for number in range(5)]
+    places = {(row["partition"], row["offset"]) for row in rows[1:6]}
+    assert len(places) == 5
+    assert (rows[-1]["sent"], rows[-1]["acked"]) == (5, 5)
+
+
+def test_a_record_that_is_refused_is_told_too(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(request: Any, _version: int) -> ProduceResponse:
+        code = ErrorCode.INVALID_RECORD
+        rows = [
+            PartitionProduceResponse(index=data.index, error_code=code, error_message="no")
+            for data in request.topic_data[0].partition_data
+        ]
+        return ProduceResponse(responses=[TopicProduceResponse(name="t", partition_responses=rows)])
+
+    broker.scripts[ApiKey.PRODUCE] = refuse
+    assert produce(broker, "--max-messages", "1") == 0
+    _, failed, _, summary = events(capsys)
+    assert (failed["name"], failed["message"]) == ("producer_send_error", "no")
+    assert failed["exception"] == "class org.apache.kafka.common.errors.InvalidRecordException"
+    assert summary["acked"] == 0
+
+
+def test_a_consumer_tells_what_it_is_given_reads_and_commits(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offsets = coordinate_one_member(broker)
+    assert produce(broker, "--max-messages", "6", "--repeating-keys", "3") == 0
+    capsys.readouterr()
+    assert consume(broker, "--max-messages", "4", "--verbose") == 0
+    rows = events(capsys)
+    assert [row["name"] for row in rows[:2]] == ["startup_complete", "partitions_assigned"]
+    assert rows[1]["partitions"] == [
+        {"topic": "t", "partition": 0},
+        {"topic": "t", "partition": 1},
+    ]
+    assert sum(row["name"] == "record_data" for row in rows) == 4
+    consumed = [row for row in rows if row["name"] == "records_consumed"]
+    assert sum(part["count"] for row in consumed for part in row["partitions"]) == 4
+    assert all(row["success"] for row in rows if row["name"] == "offsets_committed")
+    assert [row["name"] for row in rows[-2:]] == ["partitions_revoked", "shutdown_complete"]
+    assert sum(offsets.values()) == 4
