@@ -49,6 +49,8 @@ from tests.unit.groups.consumer.world import Topics
 #: How long an answer may take before it counts as one that waits for others.
 _AT_ONCE_S = 1.0
 _PATIENCE_S = 30.0
+#: A coordinator hears of a topic a moment after the rest of its node.
+_UNTIL_HEARD_S = 0.5
 _NOT_READY = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -229,15 +231,21 @@ class Talk:
         else:
             futures = self._admin.create_partitions([NewPartitions(real, partitions)])
         futures[real].result(_PATIENCE_S)
-        sleep(0.3)  # until the coordinator has heard of it, too
         request = MetadataRequest(topics=[MetadataRequestTopic(name=real)])
-        answer = self._connection("admin").call(request, MetadataResponse)
-        self._topics.add(TopicView(name, answer.topics[0].topic_id, partitions))
+        deadline = monotonic() + _PATIENCE_S
+        while True:
+            (topic,) = self._connection("admin").call(request, MetadataResponse).topics
+            if len(topic.partitions) == partitions:
+                break
+            assert monotonic() < deadline, topic
+            sleep(0.1)
+        sleep(_UNTIL_HEARD_S)
+        self._topics.add(TopicView(name, topic.topic_id, partitions))
 
     def _delete_topic(self, name: str) -> None:
         real = self._prefix + name
         self._admin.delete_topics([real])[real].result(_PATIENCE_S)
-        sleep(0.3)
+        sleep(_UNTIL_HEARD_S)
         gone = self._topics.remove(name)
         self._names[gone.topic_id] = name
 

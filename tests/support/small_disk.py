@@ -17,6 +17,10 @@ class SmallDisk:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    def take(self, megabytes: int) -> None:
+        """Leave so much less to everybody else."""
+        (self.path / _FILLER).write_bytes(bytes(megabytes * 1024 * 1024))
+
     def fill(self) -> None:
         """Leave no byte to anybody else."""
         with (self.path / _FILLER).open("ab", buffering=0) as filler:

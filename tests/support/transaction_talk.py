@@ -182,7 +182,8 @@ class Conversation:
         return self._answers.marked(self._call(request, version))
 
     def _describe(self, rest: list[str], version: int | None) -> str:
-        response = self._call(requests.describe(self._names.own(rest[0])), None)
+        request = requests.describe(self._names.own(rest[0]))
+        response = self._patiently(request, None, lambda answer: answer.transaction_states[0])
         return self._answers.described(response)
 
     def _list(self, rest: list[str], version: int | None) -> str:
@@ -209,12 +210,18 @@ class Conversation:
 
         _wait_until(is_found)
 
-    def _patiently(self, request: Request, version: int | None) -> Any:
+    def _patiently(
+        self,
+        request: Request,
+        version: int | None,
+        result: Callable[[Any], Any] = lambda response: response,
+    ) -> Any:
+        """Ask until the coordinator is there; `result` has the error code."""
         responses: list[Any] = []
 
         def is_answered() -> bool:
             responses.append(self._call(request, version))
-            return responses[-1].error_code not in _NOT_YET
+            return result(responses[-1]).error_code not in _NOT_YET
 
         _wait_until(is_answered)
         return responses[-1]

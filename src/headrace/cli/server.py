@@ -69,4 +69,9 @@ def serve(config: NodeConfig, ready: Callable[[Node], None]) -> int:
         raise CommandFailedError(str(error)) from error
     except InvariantBrokenError as error:
         raise CommandFailedError(f"The node cannot go on: {error}.") from error
+    except OSError as error:
+        # Writes to open files do not tell which file it was.
+        place = error.filename or ", ".join(config.log_dirs)
+        reason = error.strerror or str(error)
+        raise CommandFailedError(f"The node cannot work in {place}: {reason}.") from error
     return 0

@@ -114,8 +114,9 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord, key=5, versions="0", f
     subscribed_topic_regex: str | None = string(null="0+")
     rebalance_timeout_ms: int = int32(default=-1)
     server_assignor: str | None = string(null="0+")
+    #: No default: Kafka writes out that there is none, and takes silence for an empty one.
     classic_member_metadata: ClassicMemberMetadata | None = struct(
-        ClassicMemberMetadata, null="0+", tag=0, default=None
+        ClassicMemberMetadata, null="0+", tag=0
     )
 
 
@@ -160,7 +161,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(
 class TopicPartitions(Struct):
     topic_id: bytes = uuid()
     partitions: list[int] = array(int32)
-    assignment_epochs: list[int] | None = array(int32, null="0+", tag=0, default=None)
+    assignment_epochs: list[int] | None = array(int32, null="0+", tag=0)
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(

@@ -62,8 +62,10 @@ class WriteCode(Code):
         if self.version not in field.nullable:
             self.write_struct(local, field.struct)
             return
+        # As in `read_code`: null is an unsigned 0 in a tagged field, a signed -1 elsewhere.
+        null = b"\0" if field.tag is not None else b"\xff"
         self.line(f"if {local} is None:")
-        self.line(r"    put(b'\xff')")
+        self.line(f"    put({null!r})")
         self.line("else:")
         self.depth += 1
         self.line(r"put(b'\x01')")

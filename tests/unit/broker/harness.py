@@ -125,14 +125,16 @@ class Broker:
 
     # Requests
 
-    def send(self, request: Request, version: int | None = None) -> Exchange:
+    def send(
+        self, request: Request, version: int | None = None, client_id: str = "tester"
+    ) -> Exchange:
         """Send a request through the dispatcher, as bytes."""
         api = self.table.get(type(request).api_key)
         if version is None:
             assert api is not None
             version = api.version_max
         exchange = Exchange(request, version)
-        frame = memoryview(bytearray(request_frame(request, version)))
+        frame = memoryview(bytearray(request_frame(request, version, client_id=client_id)))
         exchange.parked = self.dispatcher.serve(self.connection, frame, exchange.take)
         self.scheduler.settle()
         return exchange

@@ -24,12 +24,14 @@ def error_text(code: int) -> str:
 @singledispatch
 def reply_text(reply: Any) -> str:
     """Commits and deletions of offsets: the error of each partition."""
+    if getattr(reply, "error_code", 0):
+        return error_text(reply.error_code)
     parts = [
         f"{topic.name}-{one.partition_index} {error_text(one.error_code)}"
         for topic in reply.topics
         for one in topic.partitions
     ]
-    return ", ".join(parts)
+    return ", ".join(sorted(parts))
 
 
 @reply_text.register
@@ -51,7 +53,7 @@ def _(reply: JoinGroupResponse) -> str:
         f" protocol={reply.protocol_name} leader={reply.leader}"
     )
     if reply.members:
-        text += f" members={','.join(one.member_id for one in reply.members)}"
+        text += f" members={','.join(sorted(one.member_id for one in reply.members))}"
     return text + (" skip-assignment" if reply.skip_assignment else "")
 
 
@@ -110,7 +112,7 @@ def _(reply: DescribedGroup) -> str:
     text = f"{reply.group_id} {reply.group_state}"
     if reply.protocol_data:
         text += f" protocol={reply.protocol_data}"
-    for member in reply.members:
+    for member in sorted(reply.members, key=lambda one: one.member_id):
         text += f" [{member.member_id} {member.member_assignment.decode() or 'nothing'}]"
     return text
 

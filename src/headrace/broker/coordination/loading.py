@@ -13,16 +13,17 @@ from itertools import islice
 from headrace.base.errors import KafkaError
 from headrace.broker.coordination.shard import Shard, ShardState
 from headrace.protocol.errors import ProtocolError
-from headrace.records.batch import iter_headers
+from headrace.records.batch import HEADER_SIZE, BatchHeader, check_batch, iter_headers
+from headrace.records.codecs import Codec
 from headrace.records.control import end_txn_marker
-from headrace.records.reader import read_batch
-from headrace.records.record import Record
+from headrace.records.reader import read_checked_batch, unpack_records
+from headrace.records.walk import walk
 
 logger = logging.getLogger(__name__)
 
-_CHUNK_BYTES = 256 * 1024
+_CHUNK_BYTES = 64 * 1024
 #: Records applied in one step at the end.
-_APPLIED_AT_ONCE = 2_000
+_APPLIED_AT_ONCE = 500
 
 
 class Loader:
@@ -66,30 +67,27 @@ class Loader:
             return
         for position, header in iter_headers(data):
             self._offset = header.next_offset
+            check_batch(data, position, header)
             if header.is_control:
-                self._end_transaction(data, position)
-                continue
-            records = read_batch(data, position)
-            self.records_read += len(records)
-            if header.is_transactional:
+                self._end_transaction(data, position, header)
+            elif header.is_transactional:
                 self._flush()
-                for record in records:
-                    self._apply(record.key or b"", record.value, header.producer_id)
+                for key, value in _records(data, position, header):
+                    self._apply(key, value, header.producer_id)
             else:
-                self._gather(records)
+                self._gather(_records(data, position, header))
+            self.records_read += header.record_count
         self._soon(self._step)
 
-    def _gather(self, records: list[Record]) -> None:
+    def _gather(self, records: Iterator[tuple[bytes, bytes | None]]) -> None:
         latest = self._latest
-        for record in records:
-            if record.key is not None:
-                # Taken out first, so that it comes after all that was written before it.
-                latest.pop(record.key, None)
-                latest[record.key] = record.value
+        for key, value in records:
+            # Taken out first, so that it comes after all that was written before it.
+            latest.pop(key, None)
+            latest[key] = value
 
-    def _end_transaction(self, data: bytes, position: int) -> None:
-        header = next(iter_headers(data, position))[1]
-        for record in read_batch(data, position):
+    def _end_transaction(self, data: bytes, position: int, header: BatchHeader) -> None:
+        for record in read_checked_batch(data, position, header):
             marker = end_txn_marker(record)
             if marker is not None:
                 self._flush()
@@ -118,3 +116,17 @@ class Loader:
             return
         if decoded is not None:
             self._shard.coordinator.apply(decoded[0], decoded[1], producer_id)
+
+
+def _records(
+    data: bytes, position: int, header: BatchHeader
+) -> Iterator[tuple[bytes, bytes | None]]:
+    """Keys and values of a batch; there may be millions, so no more is made of them."""
+    start, end = position + HEADER_SIZE, position + header.size
+    if header.codec != Codec.NONE:
+        data = unpack_records(data, position, header)
+        start, end = 0, len(data)
+    for _, _, key, key_size, value, value_size, _, _ in walk(data, start, end, header):
+        if key_size >= 0:
+            body = None if value_size < 0 else data[value : value + value_size]
+            yield data[key : key + key_size], body
