@@ -11,8 +11,8 @@ from tests.support.dump import dump_directory
 from tests.support.headrace_node import HeadraceNode, headrace
 from tests.support.properties import read_properties, write_properties
 from tests.support.raw_producer import RawProducer, numbered_batch
-from tests.support.reading import read_topic
 from tests.support.readiness import eventually
+from tests.support.reading import read_topic
 from tests.support.small_disk import small_disk
 from tests.support.tool_jvm import ToolJvm
 from tests.support.workload import create_topic

@@ -137,9 +137,7 @@ def test_a_client_that_never_reads_is_not_served_on_and_on(node: HeadraceNode) -
     body = struct.pack(">iiiib", -1, 0, 1, 8 * _MIB, 0) + struct.pack(">ih", 1, len(name)) + name
     fetch = request(1, 4, body + struct.pack(">iiqi", 1, 0, 0, 8 * _MIB))
     with ExitStack() as stack:
-        clients = [
-            stack.enter_context(RawSocket(node.port, receive_buffer=4096)) for _ in range(4)
-        ]
+        clients = [stack.enter_context(RawSocket(node.port, receive_buffer=4096)) for _ in range(4)]
         for client in clients:
             # A thousand answers of 8 MB each, if anybody were to make them.
             client.send_until_refused(fetch, 1_000)

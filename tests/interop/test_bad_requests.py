@@ -12,8 +12,8 @@ from headrace.client.blocking import KafkaClient
 from headrace.client.config import ClientConfig
 from headrace.protocol.apis import ApiKey, message_classes
 from headrace.protocol.schema import Request
-from tests.support.bad_requests import REQUESTS, TOPIC
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.bad_requests import REQUESTS, TOPIC
 from tests.support.headrace_node import HeadraceNode
 from tests.support.message_json import to_json
 from tests.support.node import Node

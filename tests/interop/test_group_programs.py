@@ -16,7 +16,7 @@ from tests.support.headrace_node import HeadraceNode
 from tests.support.java import java_command
 from tests.support.node import Node
 from tests.support.tool_jvm import ToolJvm
-from tests.support.transcript import play
+from tests.support.transcript import Line, play
 
 PARTITIONS = 4
 
@@ -91,7 +91,7 @@ _GROUP_SCRIPT = """
 
 
 def test_the_group_command_prints_the_same_as_with_apache(tmp_path: Path, tools: ToolJvm) -> None:
-    played = []
+    played: list[list[Line]] = []
     settings = ApacheKafka(tmp_path / "unused").default_settings()
     for kind in (ApacheKafka, HeadraceNode):
         with kind(tmp_path / kind.kind, settings=settings) as one:
@@ -170,7 +170,7 @@ def test_groups_go_on_when_the_other_side_takes_over_the_directory(
 ) -> None:
     """Headrace, Apache, Headrace: the committed offsets are those that the last one left."""
     directory = tmp_path / "data"
-    described = []
+    described: list[str] = []
     settings = ApacheKafka(tmp_path / "unused").default_settings()
     for turn, kind in enumerate((HeadraceNode, ApacheKafka, HeadraceNode)):
         with kind(directory, settings=settings) as node:

@@ -29,9 +29,7 @@ _PLACES = ("advertised.listeners", "controller.quorum.voters", "listeners", "log
 
 
 @pytest.fixture(scope="module")
-def node(
-    tmp_path_factory: pytest.TempPathFactory, apache: ApacheKafka
-) -> Iterator[HeadraceNode]:
+def node(tmp_path_factory: pytest.TempPathFactory, apache: ApacheKafka) -> Iterator[HeadraceNode]:
     directory = tmp_path_factory.mktemp("answers") / "data"
     with HeadraceNode(directory, settings=apache.default_settings()) as running:
         yield running

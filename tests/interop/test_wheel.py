@@ -84,7 +84,9 @@ def test_the_wheel_has_the_package_its_licence_and_its_types(installed: Installe
 
 
 def test_the_command_says_its_version(installed: Installed) -> None:
-    assert re.match(r"headrace \d+\.\d+\S* \(Kafka 4\.3\)", installed.run(installed.headrace, "--version"))
+    assert re.match(
+        r"headrace \d+\.\d+\S* \(Kafka 4\.3\)", installed.run(installed.headrace, "--version")
+    )
     assert "topics" in installed.run(installed.headrace, "--help")
 
 
@@ -110,7 +112,9 @@ def test_a_node_comes_up_and_the_tools_talk_to_it(installed: Installed, up: str)
     server = ("--bootstrap-server", up)
     installed.run(installed.headrace, "topics", *server, "--create", "--topic", "orders")
     assert installed.run(installed.headrace, "topics", *server, "--list") == "orders\n"
-    described = installed.run(installed.headrace, "configs", *server, "--describe", "--topic", "orders")
+    described = installed.run(
+        installed.headrace, "configs", *server, "--describe", "--topic", "orders"
+    )
     assert described.startswith("Dynamic configs for topic orders are:")
 
 
@@ -146,6 +150,15 @@ def test_compaction_and_recompression_find_their_helper_process(
         check=False,
     )
     assert producer.returncode == 0, producer.stderr
-    options = ("--topic", "packed", "--partition", "0", "--offset", "earliest", "--max-messages", "3")
+    options = (
+        "--topic",
+        "packed",
+        "--partition",
+        "0",
+        "--offset",
+        "earliest",
+        "--max-messages",
+        "3",
+    )
     read = installed.run(installed.headrace, "console-consumer", *server, *options)
     assert read == "one\ntwo\nthree\n"

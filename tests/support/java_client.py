@@ -64,9 +64,7 @@ class JavaClient:
         request = ("consume", topic, str(partitions), str(count))
         return [_consumed(line) for line in self._ask(node, request, properties)]
 
-    def _ask(
-        self, node: Node, request: tuple[str, ...], properties: dict[str, str]
-    ) -> list[str]:
+    def _ask(self, node: Node, request: tuple[str, ...], properties: dict[str, str]) -> list[str]:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None

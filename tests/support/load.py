@@ -51,9 +51,7 @@ class Load:
                 **options,
             }
         )
-        self._thread = threading.Thread(
-            target=self._run, name=f"load on {topic}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"load on {topic}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -92,9 +92,9 @@ class Node(ABC):
         self.write_properties()
         self.child.start(self.command())
 
-    def stop(self) -> None:
+    def stop(self, timeout: float = 60.0) -> None:
         """A controlled shutdown (SIGTERM)."""
-        code = self.child.stop()
+        code = self.child.stop(timeout)
         if code not in self.clean_exit_codes:
             raise AssertionError(f"{self.kind} ended with {code}, see {self.child.output}")
 

@@ -11,8 +11,8 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.support.load import Load
 from tests.support.node import Node
-from tests.support.reading import OFFSET_BEGINNING
 from tests.support.readiness import eventually
+from tests.support.reading import OFFSET_BEGINNING
 from tests.support.workload import create_topic
 
 #: Well below what a loaded machine does; a probe needs progress, not speed.
@@ -28,9 +28,7 @@ class Probe:
         self.load = Load(node, topic, ahead_max=_AHEAD_MAX, **{"enable.idempotence": True})
         self._numbers: list[int] = []
         self._stop = threading.Event()
-        self._reader = threading.Thread(
-            target=self._read, name=f"probe of {topic}", daemon=True
-        )
+        self._reader = threading.Thread(target=self._read, name=f"probe of {topic}", daemon=True)
 
     def __enter__(self) -> Self:
         self.load.start()

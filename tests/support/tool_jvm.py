@@ -57,9 +57,7 @@ class ToolJvm:
         code, output, errors = line.rstrip("\n").split("\t")
         done = subprocess.CompletedProcess(command, int(code), _decode(output), _decode(errors))
         if check and done.returncode != 0:
-            raise ToolFailedError(
-                f"{command} ended with {code}\n{done.stdout}\n{done.stderr}"
-            )
+            raise ToolFailedError(f"{command} ended with {code}\n{done.stdout}\n{done.stderr}")
         return done
 
     def close(self) -> None:

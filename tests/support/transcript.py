@@ -2,7 +2,7 @@
 
 A script has a command a line: a tool's class name and its arguments, `--bootstrap-server` left
 out. A line that begins with `!` must fail; `<<<` gives the lines of standard input, separated by
-`|`.
+`|`. A line `# mask EXPRESSION` names what differs from run to run; other comments are for readers.
 """
 
 import re
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tests.support.node import Node
 from tests.support.tool_jvm import ToolJvm
 
+_MASK = "# mask "
 #: Ids that are drawn anew for every cluster and topic.
 _RANDOM_IDS = (r"TopicId: \S+", r"Cluster ?I[dD]: +\S+")
 
@@ -30,15 +31,16 @@ class Line:
     errors: list[str]
 
 
-def play(
-    script: str, node: Node, tools: ToolJvm, *, masked: Iterable[str] = ()
-) -> list[Line]:
-    """Run every line of a script; what matches a `masked` expression is not compared."""
+def play(script: str, node: Node, tools: ToolJvm) -> list[Line]:
+    """Run every command of a script."""
+    texts = [text.strip() for text in script.strip().splitlines()]
+    masked = [text.removeprefix(_MASK) for text in texts if text.startswith(_MASK)]
     lines = []
-    for text in script.strip().splitlines():
-        line = _run(text.strip(), node, tools, (*_RANDOM_IDS, *masked))
-        should_fail = text.strip().startswith("!")
-        assert (line.exit_code != 0) == should_fail, (node.kind, line)
+    for text in texts:
+        if text.startswith("#"):
+            continue
+        line = _run(text, node, tools, (*_RANDOM_IDS, *masked))
+        assert (line.exit_code != 0) == text.startswith("!"), (node.kind, line)
         lines.append(line)
     return lines
 

@@ -4,8 +4,8 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.node import Node
-from tests.support.reading import Seen, read_topic, read_topics
 from tests.support.readiness import eventually
+from tests.support.reading import Seen, read_topic, read_topics
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 T0 = 1_700_000_000_000
@@ -122,7 +122,5 @@ def _latest(count: int) -> dict[bytes, bytes]:
     """The value that each key of a compacted topic has in the end, if it has one."""
     found: dict[bytes, bytes | None] = {}
     for n in range(count):
-        found[b"key %d" % (n % _KEYS)] = (
-            None if n % 9 == 0 else b"value %d " % n + b"x" * (n % 60)
-        )
+        found[b"key %d" % (n % _KEYS)] = None if n % 9 == 0 else b"value %d " % n + b"x" * (n % 60)
     return {key: value for key, value in found.items() if value is not None}

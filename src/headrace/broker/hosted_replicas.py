@@ -6,6 +6,7 @@ behind it. It is the only writer of the registry that handlers read.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from headrace.base.clock import Clock
@@ -17,6 +18,8 @@ from headrace.log.log_manager import LogManager
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
 from headrace.replication.partition import Leadership, Partition
+
+logger = logging.getLogger(__name__)
 
 
 class TopicConfigs:
@@ -129,7 +132,8 @@ class HostedReplicas:
                     now_ms=self._clock.wall_ms(),
                     directory_id=image.directories[image.replicas.index(self._node_id)],
                 )
-            except KafkaError:
+            except KafkaError as error:
+                logger.error("%s-%s is offline: %s", topic.name, index, error)
                 self._partitions.mark_offline(topic.name, index, topic.topic_id)
                 return
             partition = Partition(topic.name, index, topic.topic_id, log, self._node_id)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Iterator
+
+from headrace.client.readable import is_readable
 
 _READ_BYTES = 64 * 1024
 
@@ -17,7 +18,7 @@ def read_lines(fd: int, idle_ms: int) -> Iterator[bytes | None]:
     held = b""
     skip_newline = is_waiting = False
     while True:
-        if is_waiting and not select.select([fd], [], [], idle_ms / 1000)[0]:
+        if is_waiting and not is_readable(fd, idle_ms / 1000):
             yield None
             is_waiting = False
             continue

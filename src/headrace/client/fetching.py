@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from headrace.client.errors import ConnectionFailedError, error_for_code
 from headrace.client.fetched import FetchedBatch, read_fetched
 from headrace.client.leaders import NO_LEADER, TopicPartition, find_leaders, group_by_leader
 from headrace.client.offsets import list_offsets, require_offsets
+from headrace.client.readable import wait_readable
 from headrace.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -174,7 +174,7 @@ def _ready(asked: list[BlockingConnection], deadline: float) -> list[BlockingCon
     if arrived:
         return arrived
     remaining = max(deadline - time.monotonic(), 0)
-    readable, _, _ = select.select(asked, [], [], remaining)
+    readable = wait_readable(asked, remaining)
     if not readable:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{asked[0].name} did not answer in time.")
     return readable

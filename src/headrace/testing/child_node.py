@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import time
 from collections.abc import Mapping
 
 import headrace
+from headrace.client.readable import is_readable
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
 
 # The package is imported from where this process has it, installed or not.
@@ -113,7 +113,7 @@ class ChildNode:
         answer = b""
         while not answer.endswith(b"\n"):
             remaining = deadline - time.monotonic()
-            if not select.select([process.stdout], [], [], max(remaining, 0))[0]:
+            if not is_readable(process.stdout.fileno(), remaining):
                 raise NodeStartError(f"The node was not up after {_START_TIMEOUT_S:.0f} s.")
             part = os.read(process.stdout.fileno(), 65536)
             if not part:

@@ -87,11 +87,11 @@ def _let_helpers_find_the_package() -> None:
 
 def _watch_parent(parent: int, remove: str | None) -> None:
     """Blocks on the pipe. A fork of the parent may hold it open too, hence the second look."""
-    import select
+    from headrace.client.readable import is_readable
 
     pipe = sys.stdin.fileno()
     while os.getppid() == parent:
-        if select.select([pipe], [], [], _PARENT_CHECK_S)[0]:
+        if is_readable(pipe, _PARENT_CHECK_S):
             break
     if remove is not None:
         shutil.rmtree(remove, ignore_errors=True)

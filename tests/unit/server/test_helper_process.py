@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import pytest
 
 from headrace.base.errors import ErrorCode
 from headrace.broker.preparation import Preparation
+from headrace.client.readable import is_readable
 from headrace.log.errors import LogDirFailure
 from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec
@@ -110,7 +110,7 @@ def test_a_helper_whose_node_was_killed_leaves_though_its_input_is_open() -> Non
     subprocess.run([sys.executable, "-c", node], pass_fds=(requests, answers), env=env, check=True)
     os.close(requests)
     os.close(answers)
-    readable, _, _ = select.select([ends_with_it], [], [], 30)
+    readable = is_readable(ends_with_it, 30)
     assert readable
     assert os.read(ends_with_it, 1) == b""
     os.close(ends_with_it)
