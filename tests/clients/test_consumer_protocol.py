@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from headrace.testing import EmbeddedKafka
 from tests.clients.client import Row
@@ -127,7 +129,7 @@ def test_both_server_side_assignors_serve(kafka: EmbeddedKafka) -> None:
             NewMember(board, "a", *where, **settings),
             NewMember(board, "b", *where, **settings),
         ):
-            board.wait_for(lambda board=board: board.shares(2, PARTITIONS))
+            board.wait_for(partial(board.shares, 2, PARTITIONS))
             assert described(kafka, f"of-{topic}").partition_assignor == assignor
 
 

@@ -88,7 +88,7 @@ def test_a_group_goes_on_when_the_other_node_opens_the_directory(
             talk.hang_up()
             answers, records = told(text)
             assert talk.answers == answers
-            print(chr(10).join(talk.records())); assert in_fixed_order(talk.records()) == in_fixed_order(records)
+            assert in_fixed_order(talk.records()) == in_fixed_order(records)
 
 
 def in_fixed_order(records: list[str]) -> list[str]:

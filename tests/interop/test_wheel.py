@@ -150,7 +150,7 @@ def test_compaction_and_recompression_find_their_helper_process(
         check=False,
     )
     assert producer.returncode == 0, producer.stderr
-    options = (
+    reading = (
         "--topic",
         "packed",
         "--partition",
@@ -160,5 +160,5 @@ def test_compaction_and_recompression_find_their_helper_process(
         "--max-messages",
         "3",
     )
-    read = installed.run(installed.headrace, "console-consumer", *server, *options)
+    read = installed.run(installed.headrace, "console-consumer", *server, *reading)
     assert read == "one\ntwo\nthree\n"

@@ -11,7 +11,8 @@ from select import select
 from time import monotonic, sleep
 from typing import Any, Self
 
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from headrace.base.errors import ErrorCode
 from headrace.client.config import ClientConfig
@@ -42,9 +43,10 @@ from headrace.protocol.messages.offset_fetch import OffsetFetchRequest
 from headrace.protocol.schema import Request
 from tests.support.node import Node
 from tests.support.reading import read_topic
-from tests.unit.groups.consumer.scenario_requests import REQUESTS, Words
+from tests.unit.groups.consumer.scenario_requests import REQUESTS
 from tests.unit.groups.consumer.scenario_text import answer_text, record_text
 from tests.unit.groups.consumer.world import Topics
+from tests.unit.groups.story_requests import Words
 
 #: How long an answer may take before it counts as one that waits for others.
 _AT_ONCE_S = 1.0

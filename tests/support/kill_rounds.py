@@ -2,6 +2,7 @@
 
 import random
 import time
+from typing import Any
 
 from tests.support.load import Load
 from tests.support.node import Node
@@ -18,7 +19,7 @@ SETTINGS = {
 _SMALL = {"internal.segment.bytes": "20000", "index.interval.bytes": "500"}
 _COMPACT = {**_SMALL, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
 #: Without sequence numbers: order by one request at a time, and no retry that could double.
-_ONE_AT_A_TIME: dict[str, object] = {
+_ONE_AT_A_TIME: dict[str, Any] = {
     "acks": "all",
     "max.in.flight.requests.per.connection": 1,
     "message.send.max.retries": 0,

@@ -89,7 +89,8 @@ class Load:
         if error is not None:
             self.failed.append(str(error))
             return
-        self.acknowledged[message.partition(), message.offset()] = int(message.value() or b"")
+        place = (message.partition() or 0, message.offset() or 0)
+        self.acknowledged[place] = int(message.value() or b"")
 
     def check_all_there_once_and_in_order(self, *, some_failed: bool = False) -> list[Seen]:
         """What is read is what was acknowledged, at those offsets, once and in order.

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
@@ -57,7 +57,7 @@ def read_topics(
                 continue
             error = message.error()
             if error is None:
-                seen[message.topic()].append(_seen(message))
+                seen[message.topic() or ""].append(_seen(message))
             elif error.code() == KafkaError._PARTITION_EOF:
                 waiting.discard((message.topic(), message.partition()))
             else:
@@ -71,10 +71,15 @@ def read_topics(
 
 def _seen(message: Message) -> Seen:
     return Seen(
-        message.partition(),
-        message.offset(),
+        message.partition() or 0,
+        message.offset() or 0,
         message.timestamp(),
         message.key(),
         message.value(),
-        tuple(message.headers() or ()),
+        tuple(_pairs(message.headers() or ())),
     )
+
+
+def _pairs(headers: Any) -> list[tuple[str, bytes | None]]:
+    """Headers as the list of pairs that they are when they come from a broker."""
+    return list(headers)

@@ -1,10 +1,12 @@
 """Somebody who creates and deletes topics all the time, and remembers what was promised."""
 
 import threading
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
+from typing import Any
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from tests.support.node import Node
 
@@ -66,9 +68,9 @@ class TopicChurn:
         assert directories == {name for name in listed if name.startswith("churn-")}
 
 
-def _succeeds(futures: dict[str, object], name: str) -> bool:
+def _succeeds(futures: dict[str, Future[Any]], name: str) -> bool:
     try:
-        futures[name].result(10)  # type: ignore[attr-defined]
+        futures[name].result(10)
     except (KafkaException, CancelledError, TimeoutError):
         return False
     return True

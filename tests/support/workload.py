@@ -1,7 +1,8 @@
 """Topics of every kind, filled in rounds, to be read again on another node or in another life."""
 
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from tests.support.node import Node
 from tests.support.readiness import eventually
@@ -36,7 +37,7 @@ _RECORDS = 600
 Contents = dict[str, list[Seen]]
 
 
-def create_topic(node: Node, name: str, partitions: int = 1, **configs: str) -> None:
+def create_topic(node: Node, name: str, partitions: int = 1, /, **configs: str) -> None:
     """One topic, with one replica."""
     admin = AdminClient({"bootstrap.servers": node.bootstrap})
     topic = NewTopic(name, partitions, 1, config=configs)

@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.groups.consumer.config import Bounded, ConsumerGroupConfig, MigrationPolicy
-from tests.unit.groups.consumer.scenario_requests import REQUESTS, Words
+from tests.unit.groups.consumer.scenario_requests import REQUESTS
 from tests.unit.groups.consumer.scenario_text import answer_text, record_text
 from tests.unit.groups.consumer.world import World
+from tests.unit.groups.story_requests import Words
 
 
 class Scenario:
