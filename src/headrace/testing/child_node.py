@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 
 import headrace
-from headrace.client.readable import is_readable
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
 
 # The package is imported from where this process has it, installed or not.
@@ -108,6 +107,9 @@ class ChildNode:
 
     def _answer(self, process: subprocess.Popen[bytes]) -> bytes:
         """The line that says the node is up; polled, since a node may also hang or die."""
+        # Not above: a test run that has the plugin but no node shall load nothing.
+        from headrace.client.readable import is_readable
+
         assert process.stdout is not None  # noqa: S101 - it has pipes
         deadline = time.monotonic() + _START_TIMEOUT_S
         answer = b""
