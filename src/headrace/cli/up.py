@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from headrace.server.structured_log import configure_logging
 
     configure_logging(args.log_level)
+    if not args.data:
+        raise CommandFailedError("--data needs the name of a directory.")
     overrides = dict(_split(pair) for pair in args.override)
     metrics_note = ""
     if METRICS_LISTENER not in overrides:
