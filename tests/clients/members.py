@@ -153,7 +153,6 @@ class KafkaPythonMember(Member):
 
     def consume(self) -> None:
         consumer = KafkaConsumer(
-            self._topic,
             bootstrap_servers=self._bootstrap,
             group_id=self._group,
             client_id=self.name,
@@ -162,6 +161,9 @@ class KafkaPythonMember(Member):
             reconnect_backoff_max_ms=100,
             **self.strategies,
         )
+        # kafka-python may lead a group before it has heard of the topic, and then assigns nothing.
+        assert consumer.partitions_for_topic(self._topic)
+        consumer.subscribe([self._topic])
         while not self._stopped.is_set():
             polled = consumer.poll(timeout_ms=50)
             held = frozenset(one.partition for one in consumer.assignment())

@@ -84,7 +84,7 @@ def test_records_are_deleted_up_to_an_offset(peers: Peers, tmp_path: Path) -> No
     offsets.write_text(json.dumps({"partitions": partitions, "version": 1}))
     for node in peers.nodes:
         create_topic(node, "cut", 3)
-        create_topic(node, "cut-compacted", **{"cleanup.policy": "compact"})
+        create_topic(node, "cut-compacted", 1, {"cleanup.policy": "compact"})
         _write(node, "cut", [T0] * 5)
     peers.must_agree(
         f"""

@@ -24,16 +24,16 @@ _DEEP = {"headrace.produce.validation": "deep"}
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeadraceNode]:
     with HeadraceNode(tmp_path_factory.mktemp("poison") / "data") as running:
-        create_topic(running, "deep", **_DEEP)
+        create_topic(running, "deep", 1, _DEEP)
         create_topic(running, "plain")
-        create_topic(running, "compacted", **{"cleanup.policy": "compact"})
+        create_topic(running, "compacted", 1, {"cleanup.policy": "compact"})
         yield running
 
 
 @pytest.fixture(scope="module")
 def peer(apache: ApacheKafka) -> ApacheKafka:
     create_topic(apache, "plain")
-    create_topic(apache, "compacted", **{"cleanup.policy": "compact"})
+    create_topic(apache, "compacted", 1, {"cleanup.policy": "compact"})
     return apache
 
 
@@ -96,7 +96,7 @@ def test_a_producer_may_not_claim_that_the_broker_set_its_timestamps(
     node: HeadraceNode, peer: ApacheKafka
 ) -> None:
     for one in (node, peer):
-        create_topic(one, "stamped", **{"message.timestamp.type": "LogAppendTime"})
+        create_topic(one, "stamped", 1, {"message.timestamp.type": "LogAppendTime"})
         assert _error(one, "stamped", stamped_by_its_producer()) == "INVALID_TIMESTAMP"
 
 

@@ -94,6 +94,44 @@ def test_a_node_that_finds_its_disk_full_at_the_start_says_so(tmp_path: Path) ->
             assert producer.send("kept", numbered_batch(0, 3)).error_code == 0
 
 
+def test_a_directory_that_vanishes_goes_offline_and_the_others_work_on(
+    tmp_path: Path, tools: ToolJvm
+) -> None:
+    first, second, away = tmp_path / "data", tmp_path / "second", tmp_path / "away"
+    node = HeadraceNode(first, settings={"log.dirs": f"{first},{second}"})
+    with node, RawProducer(node.bootstrap) as producer:
+        for number in range(4):
+            create_topic(node, f"spread-{number}", 1, {"internal.segment.bytes": "2000"})
+        lost = [f"spread-{n}" for n in range(4) if (second / f"spread-{n}-0").exists()]
+        kept = [f"spread-{n}" for n in range(4) if (first / f"spread-{n}-0").exists()]
+        assert len(lost) == len(kept) == 2
+        for topic in (*lost, *kept):
+            assert producer.send(topic, numbered_batch(0, 5)).error_code == 0
+        second.rename(away)
+        acknowledged = _send_until_refused(producer, lost[0])
+        for topic in kept:
+            assert producer.send(topic, numbered_batch(5, 5)).error_code == 0
+            assert len(read_topic(node, topic)) == 10
+        asked = ("--bootstrap-server", node.bootstrap, "--describe")
+        assert "KafkaStorageException" in tools.run("LogDirsCommand", *asked).stdout
+        node.kill()
+    away.rename(second)
+    with node, RawProducer(node.bootstrap) as producer:
+        for topic, count in ((lost[0], acknowledged), (lost[1], 5)):
+            assert len(read_topic(node, topic)) == count
+            assert producer.send(topic, numbered_batch(5, 5)).error_code == 0
+
+
+def _send_until_refused(producer: RawProducer, topic: str) -> int:
+    """Write to a file that is open until the next one cannot be made; returns the record count."""
+    for count in range(5, 10_000, 5):
+        code = ErrorCode(producer.send(topic, numbered_batch(count, 5)).error_code)
+        if code is not ErrorCode.NONE:
+            assert code is ErrorCode.KAFKA_STORAGE_ERROR
+            return count
+    raise AssertionError("nothing was refused")
+
+
 def _create_by_tool(node: HeadraceNode, topic: str) -> str:
     """What the tool says of a failure; nothing if the topic was made."""
     patience = node.work_directory / "client.properties"

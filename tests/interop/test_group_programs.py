@@ -87,6 +87,7 @@ _GROUP_SCRIPT = """
     ConsumerGroupCommand --delete --group nobody
     ConsumerGroupCommand --list
     GroupsCommand --list
+    TopicCommand --describe --topic __consumer_offsets
 """
 
 

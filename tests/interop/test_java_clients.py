@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from headrace.records.batch import iter_headers
 from headrace.records.codecs import Codec
 from tests.support.headrace_node import HeadraceNode
 from tests.support.java_client import Consumed, JavaClient, numbered
+from tests.support.workload import create_topic
 
 #: Names of `compression.type` at a topic.
 _TARGETS = {
@@ -32,9 +31,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeadraceNode]:
 
 
 def _create(node: HeadraceNode, topic: str, **configs: str) -> None:
-    admin = AdminClient({"bootstrap.servers": node.bootstrap})
-    named = {name.replace("_", "."): value for name, value in configs.items()}
-    admin.create_topics([NewTopic(topic, 1, 1, config=named)])[topic].result(20)
+    create_topic(node, topic, 1, {name.replace("_", "."): text for name, text in configs.items()})
 
 
 def _codecs_on_disk(node: HeadraceNode, topic: str) -> set[int]:
@@ -117,7 +114,7 @@ def test_java_reads_nulls_and_headers_that_librdkafka_wrote_and_headrace_recompr
     assert third.value == b"x" * 300_000
 
 
-def test_a_java_consumer_waits_for_records_that_come_later(
+def test_fetches_smaller_than_a_batch_still_get_through_the_topic(
     node: HeadraceNode, java_client: JavaClient
 ) -> None:
     _create(node, "small-fetches")

@@ -34,7 +34,7 @@ _SMALL = {"internal.segment.bytes": "6000", "min.cleanable.dirty.ratio": "0.01"}
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeadraceNode]:
     directory = tmp_path_factory.mktemp("let-through") / "data"
     with HeadraceNode(directory, settings=EAGER_CLEANER) as running:
-        create_topic(running, _TOPIC, **_SMALL)
+        create_topic(running, _TOPIC, 1, _SMALL)
         with RawProducer(running.bootstrap) as producer:
             for make in INNER_POISON.values():
                 assert producer.send(_TOPIC, numbered_batch(0, 3)).error_code == 0
@@ -112,7 +112,7 @@ def test_compaction_gets_past_them_and_so_does_the_next_life(node: HeadraceNode)
             *("--alter", "--add-config", "cleanup.policy=compact"),
         )
         end = _end(node)
-        create_topic(node, "compacted-meanwhile", **_SMALL, **{"cleanup.policy": "compact"})
+        create_topic(node, "compacted-meanwhile", 1, {**_SMALL, "cleanup.policy": "compact"})
         with RawProducer(node.bootstrap) as producer:
             for _ in range(40):
                 assert producer.send("compacted-meanwhile", numbered_batch(0, 50)).error_code == 0

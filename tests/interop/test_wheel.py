@@ -150,15 +150,8 @@ def test_compaction_and_recompression_find_their_helper_process(
         check=False,
     )
     assert producer.returncode == 0, producer.stderr
-    reading = (
-        "--topic",
-        "packed",
-        "--partition",
-        "0",
-        "--offset",
-        "earliest",
-        "--max-messages",
-        "3",
+    read = installed.run(
+        *(installed.headrace, "console-consumer", *server, "--topic", "packed"),
+        *("--partition", "0", "--offset", "earliest", "--max-messages", "3"),
     )
-    read = installed.run(installed.headrace, "console-consumer", *server, *reading)
     assert read == "one\ntwo\nthree\n"

@@ -2,7 +2,6 @@
 
 import random
 import time
-from typing import Any
 
 from tests.support.load import Load
 from tests.support.node import Node
@@ -19,7 +18,7 @@ SETTINGS = {
 _SMALL = {"internal.segment.bytes": "20000", "index.interval.bytes": "500"}
 _COMPACT = {**_SMALL, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}
 #: Without sequence numbers: order by one request at a time, and no retry that could double.
-_ONE_AT_A_TIME: dict[str, Any] = {
+_ONE_AT_A_TIME: dict[str, object] = {
     "acks": "all",
     "max.in.flight.requests.per.connection": 1,
     "message.send.max.retries": 0,
@@ -32,13 +31,13 @@ class KillRounds:
     def __init__(self, node: Node, seed: int) -> None:
         self._node = node
         self._chance = random.Random(seed)
-        create_topic(node, "idempotent", 3, **_SMALL)
-        create_topic(node, "one-at-a-time", **_SMALL)
-        create_topic(node, "compacted", **_COMPACT)
+        create_topic(node, "idempotent", 3, _SMALL)
+        create_topic(node, "one-at-a-time", 1, _SMALL)
+        create_topic(node, "compacted", 1, _COMPACT)
         self.loads = [
-            Load(node, "idempotent", partitions=3, **{"enable.idempotence": True}),
-            Load(node, "compacted", keys=40, **{"enable.idempotence": True}),
-            Load(node, "one-at-a-time", **_ONE_AT_A_TIME),
+            Load(node, "idempotent", partitions=3),
+            Load(node, "compacted", keys=40),
+            Load(node, "one-at-a-time", options=_ONE_AT_A_TIME),
         ]
         self.churn = TopicChurn(node)
 

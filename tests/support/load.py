@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, Message, Producer
 
 from tests.support.node import Node
 from tests.support.reading import Seen, read_topic
 
+IDEMPOTENT = {"enable.idempotence": True}
 #: How far a producer may be ahead of its acknowledgements.
 _AHEAD_MAX = 2_000
 
@@ -25,7 +27,7 @@ class Load:
         partitions: int = 1,
         keys: int | None = None,
         ahead_max: int = _AHEAD_MAX,
-        **options: object,
+        options: Mapping[str, object] = IDEMPOTENT,
     ) -> None:
         self.topic = topic
         self._node = node
@@ -48,7 +50,7 @@ class Load:
                 "message.timeout.ms": 120_000,
                 "topic.metadata.refresh.interval.ms": 500,
                 "log_level": 0,
-                **options,
+                **dict(options),
             }
         )
         self._thread = threading.Thread(target=self._run, name=f"load on {topic}", daemon=True)
@@ -89,8 +91,10 @@ class Load:
         if error is not None:
             self.failed.append(str(error))
             return
-        place = (message.partition() or 0, message.offset() or 0)
-        self.acknowledged[place] = int(message.value() or b"")
+        partition, offset = message.partition(), message.offset()
+        assert partition is not None
+        assert offset is not None
+        self.acknowledged[partition, offset] = int(message.value() or b"")
 
     def check_all_there_once_and_in_order(self, *, some_failed: bool = False) -> list[Seen]:
         """What is read is what was acknowledged, at those offsets, once and in order.

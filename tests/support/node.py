@@ -126,7 +126,9 @@ class Node(ABC):
     def write_properties(self) -> None:
         """Write `server.properties`, with the node id that the directory has if it has one."""
         if self.is_formatted:
-            self._node_id = int(read_properties(self.directory / "meta.properties")["node.id"])
+            meta = read_properties(self.directory / "meta.properties")
+            if meta.get("node.id", "").isdigit():
+                self._node_id = int(meta["node.id"])
         controller = f"127.0.0.1:{self.controller_port}"
         write_properties(
             self.properties,

@@ -25,7 +25,7 @@ class Probe:
     def __init__(self, node: Node, topic: str = "probe") -> None:
         create_topic(node, topic)
         self._node = node
-        self.load = Load(node, topic, ahead_max=_AHEAD_MAX, **{"enable.idempotence": True})
+        self.load = Load(node, topic, ahead_max=_AHEAD_MAX)
         self._numbers: list[int] = []
         self._stop = threading.Event()
         self._reader = threading.Thread(target=self._read, name=f"probe of {topic}", daemon=True)

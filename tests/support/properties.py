@@ -7,7 +7,7 @@ from pathlib import Path
 def read_properties(path: Path) -> dict[str, str]:
     """The settings of a file; comments and empty lines are skipped."""
     settings = {}
-    for line in path.read_text().splitlines():
+    for line in path.read_text(errors="replace").splitlines():
         stripped = line.strip()
         if stripped and not stripped.startswith(("#", "!")):
             key, _, value = stripped.partition("=")

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
@@ -34,6 +34,31 @@ def read_topics(
     node: Node, topics: Mapping[str, int], *, committed: bool = True, timeout: float = 60.0
 ) -> dict[str, list[Seen]]:
     """The same for several topics, which are given with their number of partitions."""
+    seen: dict[str, list[Seen]] = {topic: [] for topic in topics}
+    trouble = _read(node, topics, seen, committed=committed, timeout=timeout)
+    assert trouble is None, trouble
+    for records in seen.values():
+        records.sort(key=lambda one: (one.partition, one.offset))
+    return seen
+
+
+def read_until_trouble(
+    node: Node, topic: str, *, timeout: float = 20.0
+) -> tuple[list[Seen], str | None]:
+    """Records in the order in which they come, and the error that ended it, if one did."""
+    seen: dict[str, list[Seen]] = {topic: []}
+    trouble = _read(node, {topic: 1}, seen, committed=True, timeout=timeout)
+    return seen[topic], trouble
+
+
+def _read(
+    node: Node,
+    topics: Mapping[str, int],
+    seen: dict[str, list[Seen]],
+    *,
+    committed: bool,
+    timeout: float,
+) -> str | None:
     consumer = Consumer(
         {
             "bootstrap.servers": node.bootstrap,
@@ -41,45 +66,43 @@ def read_topics(
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "error",
+            "check.crcs": True,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
             "fetch.wait.max.ms": 50,
         }
     )
     waiting = {(topic, n) for topic, count in topics.items() for n in range(count)}
     consumer.assign([TopicPartition(topic, n, OFFSET_BEGINNING) for topic, n in waiting])
-    seen: dict[str, list[Seen]] = {topic: [] for topic in topics}
     deadline = time.monotonic() + timeout
     try:
         while waiting:
-            assert time.monotonic() < deadline, f"no end of {waiting} within {timeout} s"
+            if time.monotonic() > deadline:
+                return f"no end of {waiting} within {timeout} s"
             message = consumer.poll(0.2)
             if message is None:
                 continue
             error = message.error()
             if error is None:
-                seen[message.topic() or ""].append(_seen(message))
+                seen[str(message.topic())].append(_seen(message))
             elif error.code() == KafkaError._PARTITION_EOF:
                 waiting.discard((message.topic(), message.partition()))
             else:
-                raise AssertionError(f"{message.topic()}: {error}")
+                return f"{message.topic()}: {error}"
     finally:
         consumer.close()
-    for records in seen.values():
-        records.sort(key=lambda one: (one.partition, one.offset))
-    return seen
+    return None
 
 
 def _seen(message: Message) -> Seen:
+    partition, offset = message.partition(), message.offset()
+    assert partition is not None
+    assert offset is not None
+    headers = cast("list[tuple[str, bytes | None]]", message.headers() or [])
     return Seen(
-        message.partition() or 0,
-        message.offset() or 0,
+        partition,
+        offset,
         message.timestamp(),
         message.key(),
         message.value(),
-        tuple(_pairs(message.headers() or ())),
+        tuple(headers),
     )
-
-
-def _pairs(headers: Any) -> list[tuple[str, bytes | None]]:
-    """Headers as the list of pairs that they are when they come from a broker."""
-    return list(headers)

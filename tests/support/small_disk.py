@@ -35,6 +35,7 @@ class SmallDisk:
         (self.path / _FILLER).unlink()
 
     def make_read_only(self) -> None:
+        """Nobody may have a file open on it."""
         _run("mount", "-o", "remount,ro", str(self.path))
 
 

@@ -1,6 +1,7 @@
 """Somebody who creates and deletes topics all the time, and remembers what was promised."""
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
@@ -68,7 +69,7 @@ class TopicChurn:
         assert directories == {name for name in listed if name.startswith("churn-")}
 
 
-def _succeeds(futures: dict[str, Future[Any]], name: str) -> bool:
+def _succeeds(futures: Mapping[str, Future[Any]], name: str) -> bool:
     try:
         futures[name].result(10)
     except (KafkaException, CancelledError, TimeoutError):

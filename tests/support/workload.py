@@ -1,5 +1,7 @@
 """Topics of every kind, filled in rounds, to be read again on another node or in another life."""
 
+from collections.abc import Mapping
+
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -37,10 +39,12 @@ _RECORDS = 600
 Contents = dict[str, list[Seen]]
 
 
-def create_topic(node: Node, name: str, partitions: int = 1, /, **configs: str) -> None:
+def create_topic(
+    node: Node, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+) -> None:
     """One topic, with one replica."""
     admin = AdminClient({"bootstrap.servers": node.bootstrap})
-    topic = NewTopic(name, partitions, 1, config=configs)
+    topic = NewTopic(name, partitions, 1, config=dict(configs or {}))
     admin.create_topics([topic])[name].result(30)
 
 
@@ -49,7 +53,7 @@ def create_topics(node: Node) -> None:
     for name, configs in _TOPICS.items():
         # Timestamps are fixed and old, so nothing may go for its age.
         kept = {"retention.ms": "-1", **configs}
-        create_topic(node, name, _PARTITIONS.get(name, 1), **kept)
+        create_topic(node, name, _PARTITIONS.get(name, 1), kept)
 
 
 def write_round(node: Node, number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from headrace.base.outcome import Outcome
@@ -13,6 +14,10 @@ Q = TypeVar("Q")
 GroupOutcome = Outcome[CoordinatorRecord, Any]
 
 
+def _anything(topic: str) -> bool:
+    return True
+
+
 class ClientInfo(NamedTuple):
     """Who asks."""
 
@@ -20,6 +25,8 @@ class ClientInfo(NamedTuple):
     #: As Kafka prints an address: with a slash in front.
     client_host: str
     api_version: int
+    #: Whether the client may know of a topic.
+    may_describe: Callable[[str], bool] = _anything
 
 
 class Call(NamedTuple, Generic[Q]):

@@ -18,3 +18,5 @@ class GroupConfig:
     offset_metadata_max: int = 4_096
     offsets_retention_ms: int = 10_080 * 60_000
     offsets_retention_check_interval_ms: int = 600_000
+    #: The codec of what the coordinators write, by its number in a batch.
+    records_compression: int = 0

@@ -54,7 +54,7 @@ def add_consumer_groups(
     """Give a coordinator the part that looks after consumer groups."""
     part = ConsumerGroups(
         config,
-        _group_settings(image),
+        group_settings(image),
         coordinator.groups,
         topics,
         coordinator.classic,
@@ -65,7 +65,7 @@ def add_consumer_groups(
     return coordinator
 
 
-def _group_settings(image: Callable[[], MetadataImage]) -> GroupSettings:
+def group_settings(image: Callable[[], MetadataImage]) -> GroupSettings:
     """A group's own settings, over those that may be changed for all brokers at runtime."""
 
     def settings(group_id: str) -> Mapping[str, str]:

@@ -51,6 +51,7 @@ def group_coordinators(
             image,
             scheduler,
             clock,
+            compression=config.records_compression,
         )
     )
 

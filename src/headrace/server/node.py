@@ -28,6 +28,7 @@ from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
+from headrace.log.checkpoints import CheckpointError
 from headrace.log.directories import DataDirectory
 from headrace.log.directory_identity import open_directories
 from headrace.log.log_manager import LogManager
@@ -312,7 +313,7 @@ class Node:
         for directory in self.logs.online:
             try:
                 stored.update(directory.high_watermarks.read())
-            except ValueError as error:
+            except CheckpointError as error:
                 logger.warning("%s", error)
         return stored
 

@@ -85,6 +85,7 @@ def group_config(values: Values) -> GroupConfig:
         offset_metadata_max=integer(values, "offset.metadata.max.bytes"),
         offsets_retention_ms=integer(values, "offsets.retention.minutes") * 60_000,
         offsets_retention_check_interval_ms=integer(values, "offsets.retention.check.interval.ms"),
+        records_compression=integer(values, "offsets.topic.compression.codec"),
     )
 
 

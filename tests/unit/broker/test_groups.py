@@ -37,6 +37,7 @@ from headrace.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from headrace.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from headrace.records.batch import iter_headers
 from tests.unit.broker.fakes import DenyAll
 from tests.unit.broker.harness import Broker
 
@@ -393,3 +394,38 @@ def test_whoever_may_not_see_the_cluster_sees_only_their_groups(tmp_path: Path) 
 
 def _empty_group(group_id: str = "g") -> Any:
     return ClassicGroup(group_id)
+
+
+def test_the_offsets_topic_is_compressed_if_asked(tmp_path: Path) -> None:
+    settings = {**ONE_PARTITION, "offsets.topic.compression.codec": "4"}
+    broker = Broker(tmp_path, overrides=settings)
+    broker.create_topic("t", 2)
+    find(broker)
+    broker.ask(commit(), 9)
+    log = broker.partition(OFFSETS_TOPIC).log
+    data = log.read(0, 1 << 20, end_offset=log.log_end_offset)
+    assert [header.codec for _, header in iter_headers(data)] == [4]
+    broker.groups.coordinators.close()
+    broker.groups.coordinators.start(broker.partitions)
+    broker.scheduler.settle()
+    assert committed(broker).committed_offset == 5
+    broker.close()
+
+
+def test_while_the_log_is_read_nobody_is_answered_but_heartbeats(grouped: Broker) -> None:
+    member_id = member(grouped)
+    asked: list[tuple[Any, int]] = [
+        (join(), 9),
+        (ListGroupsRequest(), 5),
+        (OffsetFetchRequest(group_id="g", topics=[]), 7),
+    ]
+    for request, version in asked:
+        grouped.groups.coordinators.close()
+        grouped.groups.coordinators.start(grouped.partitions)
+        answer = grouped.ask(request, version)
+        assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    grouped.groups.coordinators.close()
+    grouped.groups.coordinators.start(grouped.partitions)
+    beat = HeartbeatRequest(group_id="g", generation_id=9, member_id=member_id)
+    assert grouped.ask(beat).error_code == 0
+    assert grouped.ask(beat).error_code == ErrorCode.ILLEGAL_GENERATION

@@ -15,6 +15,7 @@ from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import MetadataImage
+from headrace.records.codecs import Codec
 from headrace.replication.partition import Partition
 
 
@@ -30,7 +31,9 @@ class Coordinators:
         scheduler: Scheduler,
         clock: Clock,
         perform: Perform | None = None,
+        compression: int = Codec.NONE,
     ) -> None:
+        """`compression` is the codec of the batches that they write."""
         self.topic = topic
         self._make = make
         self._codec = codec
@@ -38,6 +41,7 @@ class Coordinators:
         self._scheduler = scheduler
         self._clock = clock
         self._perform = perform
+        self._compression = compression
         self._shards: dict[int, Shard] = {}
 
     def __iter__(self) -> Iterator[Shard]:
@@ -110,6 +114,7 @@ class Coordinators:
             self._scheduler,
             self._clock,
             self._perform,
+            self._compression,
         )
         self._shards[partition.index] = shard
         Loader(shard, self._scheduler.call_soon).start()

@@ -15,6 +15,7 @@ from headrace.groups.call import ClientInfo
 from headrace.groups.topics import TopicView
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import TopicImage
+from headrace.protocol.messages.offset_commit import OffsetCommitRequest
 from headrace.protocol.schema import Response
 
 #: Makes the response of what the coordinator answered, which may be a `KafkaError`.
@@ -23,7 +24,12 @@ Answer = Callable[[Any], Response]
 
 def client_info(context: RequestContext) -> ClientInfo:
     # A slash in front is how Java prints an address.
-    return ClientInfo(context.client_id, f"/{context.connection.client_host}", context.api_version)
+    host = f"/{context.connection.client_host}"
+
+    def may_describe(topic: str) -> bool:
+        return context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+
+    return ClientInfo(context.client_id, host, context.api_version, may_describe)
 
 
 def require_group(context: RequestContext, operation: Operation, group_id: str) -> None:
@@ -149,7 +155,9 @@ def send(shard: Shard, context: RequestContext, request: Any, reply: Callable[[A
     """Hand a request to the coordinator of a shard."""
     client = client_info(context)
     return shard.submit(
-        lambda token, now_ms: shard.coordinator.handle(token, request, client, now_ms), reply
+        lambda token, now_ms: shard.coordinator.handle(token, request, client, now_ms),
+        reply,
+        may_share=isinstance(request, OffsetCommitRequest),
     )
 
 

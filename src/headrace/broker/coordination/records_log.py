@@ -43,10 +43,13 @@ class RecordCodec(Protocol):
 class RecordsLog:
     """Appends to one partition; errors are those that clients of a coordinator understand."""
 
-    def __init__(self, partition: Partition, codec: RecordCodec, clock: Clock) -> None:
+    def __init__(
+        self, partition: Partition, codec: RecordCodec, clock: Clock, compression: int
+    ) -> None:
         self._partition = partition
         self._codec = codec
         self._clock = clock
+        self._compression = compression
 
     def append(self, outcome: Outcome[Any, Any]) -> int:
         """Append the records of an outcome, or its marker; the offset of the last one."""
@@ -69,6 +72,7 @@ class RecordsLog:
             batch = build_batch(
                 part,
                 base_offset=part[0].offset,
+                codec=self._compression,
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
                 transactional=outcome.producer is not None,

@@ -8,17 +8,19 @@ So the state is always exactly what a replay of the log would give.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import CancelTimer, EndTransaction, Outcome
+from headrace.broker.coordination.events import Event, Events, merged
 from headrace.broker.coordination.records_log import RecordCodec, RecordsLog
 from headrace.broker.coordination.timers import Timers
 from headrace.broker.parked import Scheduler
+from headrace.records.codecs import Codec
 from headrace.replication.partition import Partition
 
 logger = logging.getLogger(__name__)
@@ -27,26 +29,8 @@ logger = logging.getLogger(__name__)
 Reply = Callable[[Any], None]
 #: Carries out one of `Outcome.effects` for a shard.
 Perform = Callable[["Shard", Any], None]
-#: Something that happens to a coordinator; gets the wall clock.
-Event = Callable[[int], Outcome[Any, Any]]
 
-
-class Coordinator(Protocol):
-    """The pure part."""
-
-    def apply(self, key: Any, value: Any, producer_id: int) -> None:
-        """Take over a committed record; `producer_id` is -1 outside of transactions."""
-        ...
-
-    def apply_marker(self, producer_id: int, committed: bool) -> None:
-        """A producer's transaction ended: its records so far count, or never were."""
-        ...
-
-    def timer_expired(self, name: str, now_ms: int) -> Outcome[Any, Any]: ...
-
-    def loaded(self, now_ms: int) -> Outcome[Any, Any]:
-        """All records have been applied: set timers, expect members to come back."""
-        ...
+_REPLIES_AT_ONCE = 250
 
 
 class ShardState(Enum):
@@ -68,16 +52,21 @@ class Shard:
         scheduler: Scheduler,
         clock: Clock,
         perform: Perform | None = None,
+        compression: int = Codec.NONE,
     ) -> None:
         self._perform = perform
+        #: A `Coordinator`, and more than that to whoever made it.
         self.coordinator = coordinator
         self.codec = codec
         self.partition = partition
         self.state = ShardState.LOADING
+        self._scheduler = scheduler
         self._clock = clock
-        self._log = RecordsLog(partition, codec, clock)
-        self._events: deque[Event] = deque()
+        self._log = RecordsLog(partition, codec, clock, compression)
+        self._events = Events()
         self._is_running = False
+        #: Whether events that may share a batch wait for the end of this turn of the loop.
+        self._is_gathering = False
         self._timers = Timers(scheduler, clock, self._timer_expired)
         self._waiting: dict[int, Reply] = {}
         self._next_token = 0
@@ -93,7 +82,7 @@ class Shard:
         """The log has been read: from now on requests are served."""
         if self.state is ShardState.LOADING:
             self.state = ShardState.ACTIVE
-            self._events.appendleft(self.coordinator.loaded)
+            self._events.add_first(self.coordinator.loaded)
             self._run()
 
     def close(self) -> None:
@@ -105,8 +94,17 @@ class Shard:
         for reply in waiting.values():
             reply(KafkaError(ErrorCode.NOT_COORDINATOR))
 
-    def submit(self, event: Callable[[int, int], Outcome[Any, Any]], reply: Reply) -> int:
-        """Run `event(token, now_ms)`; `reply` gets the response that it makes, now or later."""
+    def submit(
+        self,
+        event: Callable[[int, int], Outcome[Any, Any]],
+        reply: Reply,
+        *,
+        may_share: bool = False,
+    ) -> int:
+        """Run `event(token, now_ms)`; `reply` gets the response that it makes, now or later.
+
+        `may_share` says that the event does not look at what others like it write (see `events`).
+        """
         self.require_active()
         token = self._next_token
         self._next_token += 1
@@ -122,16 +120,25 @@ class Shard:
                 unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
                 return Outcome(replies=[(token, unknown)])
 
-        self.post(run)
+        self.post(run, may_share=may_share)
         return token
 
-    def post(self, event: Event) -> None:
+    def post(self, event: Event, *, may_share: bool = False) -> None:
         """Run an event that nobody waits for; while the log is being read, it waits for that."""
         if self.state is ShardState.CLOSED:
             return
-        self._events.append(event)
-        if not self._is_running and self.state is ShardState.ACTIVE:
-            self._run()
+        self._events.add(event, may_share)
+        if may_share:
+            if self._is_gathering:
+                return
+            # The first one of a turn goes at once; if more come, they go together.
+            self._is_gathering = True
+            self._scheduler.call_soon(self._end_gathering)
+        self._run()
+
+    def _end_gathering(self) -> None:
+        self._is_gathering = False
+        self._run()
 
     def forget(self, token: int) -> None:
         """The client is gone; its answer is not wanted any more."""
@@ -151,17 +158,34 @@ class Shard:
         )
 
     def _run(self) -> None:
+        """Let one event after the other happen, as long as none has to wait for replication."""
+        if self._is_running:
+            return
         self._is_running = True
         while self._events and self.state is ShardState.ACTIVE:
-            event = self._events.popleft()
-            try:
-                outcome = event(self._clock.wall_ms())
-            except Exception:  # the edge of one event: the group suffers, the node does not
-                logger.exception("a coordinator of %s failed", self.partition.topic)
-                continue
-            if not self._carry_out(outcome):
+            now_ms = self._clock.wall_ms()
+            outcomes = [self._outcome(event, now_ms) for event in self._events.take()]
+            together = outcomes[0]
+            if len(outcomes) > 1:
+                together = merged(outcomes, partial(self._take_apart, outcomes))
+            if not self._carry_out(together):
                 return  # goes on when the records are committed
         self._is_running = False
+
+    def _take_apart(
+        self, outcomes: list[Outcome[Any, Any]], error: KafkaError, now_ms: int
+    ) -> Outcome[Any, Any]:
+        """Together they could not be written: each for itself, then."""
+        for outcome in reversed(outcomes):
+            self._events.add_first(_as_event(outcome))
+        return Outcome()
+
+    def _outcome(self, event: Event, now_ms: int) -> Outcome[Any, Any]:
+        try:
+            return event(now_ms)
+        except Exception:  # the edge of one event: the group suffers, the node does not
+            logger.exception("a coordinator of %s failed", self.partition.topic)
+            return Outcome()
 
     def _carry_out(self, outcome: Outcome[Any, Any]) -> bool:
         """True if everything is done; False if it waits for replication."""
@@ -180,6 +204,7 @@ class Shard:
         def committed() -> None:
             if self.state is ShardState.ACTIVE:
                 self._commit(outcome)
+                self._is_running = False
                 self._run()
 
         self.partition.replication_waiters.append((last_offset + 1, committed))
@@ -189,7 +214,7 @@ class Shard:
         """Nothing was written: whoever would have had a reply hears why."""
         if outcome.if_failed is not None:
             undo = outcome.if_failed
-            self._events.appendleft(lambda now_ms: undo(error, now_ms))
+            self._events.add_first(lambda now_ms: undo(error, now_ms))
             return
         for token, _ in outcome.replies:
             self._reply(token, error)
@@ -211,8 +236,15 @@ class Shard:
         if self._perform is not None:
             for effect in outcome.effects:
                 self._perform(self, effect)
-        for token, response in outcome.replies:
+        self._send(outcome.replies)
+
+    def _send(self, replies: list[tuple[int, Any]], start: int = 0) -> None:
+        """Answer, in parts that let others have their turn: a group may have 10,000 members."""
+        end = start + _REPLIES_AT_ONCE
+        for token, response in replies[start:end]:
             self._reply(token, response)
+        if end < len(replies):
+            self._scheduler.call_soon(lambda: self._send(replies, end))
 
     def _reply(self, token: int, response: Any) -> None:
         reply = self._waiting.pop(token, None)
@@ -221,3 +253,7 @@ class Shard:
 
     def _timer_expired(self, name: str) -> None:
         self.post(lambda now_ms: self.coordinator.timer_expired(name, now_ms))
+
+
+def _as_event(outcome: Outcome[Any, Any]) -> Event:
+    return lambda now_ms: outcome

@@ -13,10 +13,11 @@ from headrace.base.outcome import Outcome
 from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.classic.classic_groups import ClassicGroups
 from headrace.groups.classic.replies import not_joined
+from headrace.groups.consumer.classic_description import described, joined, subscription_of
 from headrace.groups.consumer.classic_waiting import ClassicWaiting
 from headrace.groups.consumer.config import ConsumerGroupConfig, MigrationPolicy
 from headrace.groups.consumer.downgrading import Downgrading
-from headrace.groups.consumer.embedded_protocol import owned_partitions, read_subscription
+from headrace.groups.consumer.embedded_protocol import owned_partitions
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.joining import take_place
 from headrace.groups.consumer.lookup import check_size, require_static_member
@@ -25,11 +26,8 @@ from headrace.groups.consumer.progress import Progress, Update
 from headrace.groups.consumer.target_assignment import Target
 from headrace.groups.group import CONSUMER_PROTOCOL_TYPE
 from headrace.groups.group_store import GroupStore
-from headrace.groups.records import ClassicMemberMetadata, ClassicProtocol
 from headrace.groups.topics import Topics
-from headrace.protocol.embedded import ConsumerProtocolSubscription
-from headrace.protocol.errors import ProtocolError
-from headrace.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from headrace.protocol.messages.join_group import JoinGroupRequest
 
 #: Since this version a client first gets its id, then joins with it (KIP-394).
 _REQUIRES_KNOWN_MEMBER_ID = 4
@@ -107,16 +105,16 @@ class ClassicJoining:
         outcome: GroupOutcome = Outcome()
         holder = group.members.static(request.group_instance_id)
         old = self._member(group, member_id, request, outcome)
-        subscription = _subscription(request)
-        new = _described(old, call, subscription)
+        subscription = subscription_of(request)
+        new = described(old, call, subscription)
         reported = owned_partitions(subscription, self._topics)
-        update = Update(old, new, reported, call.now_ms)
+        update = Update(old, new, reported, call.client, call.now_ms)
         if holder is not None and self._downgrading.is_due_for_replacement(group, holder):
             after = self._downgrade(group, holder, update, outcome)
         else:
             after = self._progress.advance(group, update, outcome)
             outcome.timers += self._waiting.joined(group, after, call.now_ms)
-        outcome.replies.append((call.token, _joined(after)))
+        outcome.replies.append((call.token, joined(after)))
         return outcome
 
     def _member(
@@ -167,45 +165,3 @@ def _check_protocols(group: ConsumerGroup, request: JoinGroupRequest, member_id:
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"Member {member_id}'s protocols are not supported.",
         )
-
-
-def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
-    try:
-        return read_subscription(request.protocols[0].metadata)
-    except ProtocolError as error:
-        raise KafkaError(
-            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
-            f"The embedded consumer protocol is malformed: {error}",
-        ) from error
-
-
-def _described(
-    member: Member, call: JoinCall, subscription: ConsumerProtocolSubscription
-) -> Member:
-    request = call.request
-    return member.but(
-        instance_id=request.group_instance_id or member.instance_id,
-        rack_id=subscription.rack_id or member.rack_id,
-        client_id=call.client.client_id,
-        client_host=call.client.client_host,
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
-        subscribed_topic_names=frozenset(subscription.topics),
-        subscribed_topic_regex="",
-        classic=ClassicMemberMetadata(
-            session_timeout_ms=request.session_timeout_ms,
-            supported_protocols=[
-                ClassicProtocol(name=one.name, metadata=bytes(one.metadata))
-                for one in request.protocols
-            ],
-        ),
-    )
-
-
-def _joined(member: Member) -> JoinGroupResponse:
-    assert member.classic is not None  # noqa: S101 - it has just joined with this protocol
-    return JoinGroupResponse(
-        member_id=member.member_id,
-        generation_id=member.member_epoch,
-        protocol_type=CONSUMER_PROTOCOL_TYPE,
-        protocol_name=member.classic.supported_protocols[0].name,
-    )

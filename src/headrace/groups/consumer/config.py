@@ -74,6 +74,10 @@ class ConsumerGroupConfig:
     assignors: tuple[str, ...] = ("uniform", "range")
     migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     regex_refresh_interval_ms: int = 600_000
+    #: Groups with more members and partitions than this are assigned in steps, apart from
+    #: heartbeats, and with so many records at a time.
+    assigned_at_once_max: int = 4_000
+    records_at_once_max: int = 500
 
     def timing(self, settings: Mapping[str, str]) -> GroupTiming:
         """With the group's own settings."""

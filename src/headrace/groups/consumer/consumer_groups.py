@@ -17,13 +17,14 @@ from headrace.groups.consumer.downgrading import Downgrading
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
 from headrace.groups.consumer.heartbeats import Heartbeats
+from headrace.groups.consumer.large_assignments import LargeAssignments
 from headrace.groups.consumer.leaving import Leaving
 from headrace.groups.consumer.member import MemberState
 from headrace.groups.consumer.metadata_hash import MetadataHashes
 from headrace.groups.consumer.progress import Progress
 from headrace.groups.consumer.regex_refresh import REGEX_TIMER, RegexRefresh
 from headrace.groups.consumer.replay import Replay
-from headrace.groups.consumer.target_assignment import TargetAssignments
+from headrace.groups.consumer.target_assignment import ASSIGNMENT_TIMER, TargetAssignments
 from headrace.groups.consumer.timers import (
     CLASSIC_JOIN_TIMER,
     CLASSIC_SYNC_TIMER,
@@ -64,6 +65,7 @@ class ConsumerGroups(Part):
         epochs = GroupEpochs(self._hashes)
         self._regexes = RegexRefresh(config, groups, topics, epochs)
         targets = TargetAssignments(config, settings, topics)
+        self._large = LargeAssignments(config, groups, topics, targets)
         progress = Progress(topics, epochs, self._regexes, targets)
         upgrading = Upgrading(config, groups, topics, self._hashes)
         downgrading = Downgrading(config, classic_members_max, classic, topics)
@@ -103,11 +105,12 @@ class ConsumerGroups(Part):
             CLASSIC_JOIN_TIMER: self._leaving.classic_join_expired,
             CLASSIC_SYNC_TIMER: self._leaving.classic_sync_expired,
             REGEX_TIMER: self._regexes.timer_expired,
+            ASSIGNMENT_TIMER: self._large.timer_expired,
         }
 
     def loaded(self, now_ms: int) -> GroupOutcome:
         """Members of the last run have their session time to show up."""
-        self._regexes.topics_appeared()
+        self._regexes.loaded()
         outcome: GroupOutcome = Outcome()
         for group in self._groups:
             if not isinstance(group, ConsumerGroup):
@@ -127,11 +130,11 @@ class ConsumerGroups(Part):
         self, changed: Collection[str], deleted: Collection[TopicView], now_ms: int
     ) -> GroupOutcome:
         """Groups that read them look again with the next heartbeat."""
-        names = {*changed, *(view.name for view in deleted)}
+        gone = {view.name for view in deleted}
+        names = gone.union(changed)
         for name in names:
             self._hashes.forget(name)
-        if changed:
-            self._regexes.topics_appeared()
+        self._regexes.topics_changed(changed, gone)
         for group in self._groups:
             if isinstance(group, ConsumerGroup) and any(map(group.is_subscribed_to, names)):
                 group.topics_changed()

@@ -14,7 +14,7 @@ from headrace.groups.consumer.group_records import (
 )
 from headrace.groups.consumer.member import Member
 from headrace.groups.consumer.metadata_hash import MetadataHashes
-from headrace.groups.consumer.subscriptions import ResolvedRegex
+from headrace.groups.consumer.subscriptions import ResolvedRegex, Subscriptions
 from headrace.groups.consumer.target_assignment import Change
 
 logger = logging.getLogger(__name__)
@@ -40,8 +40,14 @@ class GroupEpochs:
         subscriptions = group.members.subscriptions.with_change(old, new)
         is_new = new.member_id not in group.members and not group.members.static(new.instance_id)
         epoch = group.group_epoch
-        if must_rise or group.must_check_metadata(now_ms):
-            metadata_hash = self._hashes.of_group(subscriptions.topics)
+        must_check = group.must_check_metadata(now_ms)
+        if must_rise or must_check:
+            metadata_hash = group.metadata_hash
+            if (
+                must_check
+                or subscriptions.topics.keys() != group.members.subscriptions.topics.keys()
+            ):
+                metadata_hash = self._hashes.of_group(subscriptions.topics)
             if must_rise or metadata_hash != group.metadata_hash:
                 epoch += 1
                 outcome.records.append(epoch_record(group.group_id, epoch, metadata_hash))
@@ -62,7 +68,7 @@ class GroupEpochs:
             for regex in before.regexes
             if regex not in after.regexes
         ]
-        self._raise(group, self._hashes.of_group(after.topics), outcome)
+        self._raise(group, self._hash(group, after), outcome)
 
     def regexes_resolved(
         self,
@@ -83,6 +89,12 @@ class GroupEpochs:
         if must_rise or metadata_hash != group.metadata_hash:
             self._raise(group, metadata_hash, outcome)
             group.metadata_checked(group.group_epoch + 1, now_ms)
+
+    def _hash(self, group: ConsumerGroup, after: Subscriptions) -> int:
+        """With the same topics it stays; whether they have changed is found out elsewhere."""
+        if after.topics.keys() == group.members.subscriptions.topics.keys():
+            return group.metadata_hash
+        return self._hashes.of_group(after.topics)
 
     def _raise(self, group: ConsumerGroup, metadata_hash: int, outcome: GroupOutcome) -> None:
         epoch = group.group_epoch + 1

@@ -66,7 +66,7 @@ class Heartbeats:
         member_id = request.member_id or self._new_id()
         old = _member(group, member_id, request, outcome)
         new = _described(old, request, call.client)
-        update = Update(old, new, request.topic_partitions, call.now_ms)
+        update = Update(old, new, request.topic_partitions, call.client, call.now_ms)
         after = self._progress.advance(group, update, outcome)
         timing = self._config.timing(self._settings(group.group_id))
         expires_ms = call.now_ms + timing.session_timeout_ms

@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.base.outcome import CancelTimer, SetTimer
-from headrace.groups.call import GroupOutcome
+from headrace.groups.call import ClientInfo, GroupOutcome
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
 from headrace.groups.consumer.member import Member, MemberState, Reported
 from headrace.groups.consumer.member_records import current_assignment_record, subscription_record
 from headrace.groups.consumer.reconciliation import Aim, reconcile
 from headrace.groups.consumer.regex_refresh import RegexChange, RegexRefresh
-from headrace.groups.consumer.target_assignment import (
-    Change,
-    ReadTopics,
-    Target,
-    TargetAssignments,
-)
+from headrace.groups.consumer.target_assignment import Change, Target, TargetAssignments
+from headrace.groups.consumer.target_spec import ReadBy
 from headrace.groups.consumer.timers import REVOCATION_TIMER, cancel_timer, set_timer
 from headrace.groups.topics import Topics
 
@@ -29,6 +25,7 @@ class Update:
     old: Member
     new: Member
     reported: Reported
+    client: ClientInfo
     now_ms: int
 
 
@@ -68,7 +65,7 @@ class Progress:
         if new != old:
             outcome.records.append(subscription_record(group.group_id, new))
             have_names_changed = new.subscribed_topic_names != old.subscribed_topic_names
-        regex = self._regexes.member_changed(group, old, new, now_ms, outcome)
+        regex = self._regexes.member_changed(group, old, new, update.client, now_ms, outcome)
         # Topics of an expression that is not looked up yet come later, with an epoch of their own;
         # a member of the classic protocol has no other way to hear of them than a new epoch now.
         regex_counts = regex is RegexChange.RESOLVED or (
@@ -99,7 +96,7 @@ class Progress:
         aim = Aim(
             target.epoch,
             target.partitions,
-            ReadTopics(self._topics, changed.change.subscriptions).of(before),
+            ReadBy(before, changed.change.subscriptions, self._topics),
             lambda topic_id, partition: group.members.owner(topic_id, partition) is not None,
             update.reported,
             changed.has_subscription_changed,

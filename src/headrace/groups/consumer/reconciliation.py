@@ -12,7 +12,7 @@ heartbeats. So no partition ever has two owners, and nobody waits for the whole 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ class Aim:
     epoch: int
     target: Partitions
     #: The topics that it reads now; the target may be older than its subscription.
-    topic_ids: Collection[bytes]
+    topic_ids: Container[bytes]
     #: Whether another member has a partition, or has not given it up yet.
     is_taken: Callable[[bytes, int], bool]
     #: What the member said in this heartbeat that it owns.

@@ -7,10 +7,11 @@ once in ten seconds.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 from headrace.base.outcome import Outcome, SetTimer
-from headrace.groups.call import GroupOutcome
+from headrace.groups.call import ClientInfo, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
@@ -46,13 +47,32 @@ class RegexRefresh:
         self._topics = topics
         self._epochs = epochs
         self._running: dict[str, RegexLookup] = {}
+        #: On whose behalf the next lookup of a group is made.
+        self._asked_by: dict[str, ClientInfo] = {}
+        self._known: set[str] = set()
         self._version_with_new_topics = 0
 
-    def topics_appeared(self) -> None:
+    def loaded(self) -> None:
+        """There may be topics that were made before this coordinator had its say."""
+        self._known = set(self._topics.names())
         self._version_with_new_topics = self._topics.version
 
+    def topics_changed(self, changed: Collection[str], deleted: Collection[str]) -> None:
+        """Only topics that were not there before are a reason to look again."""
+        self._known.difference_update(deleted)
+        new = {name for name in changed if name not in self._known and self._topics.named(name)}
+        if new:
+            self._known |= new
+            self._version_with_new_topics = self._topics.version
+
     def member_changed(
-        self, group: ConsumerGroup, old: Member, new: Member, now_ms: int, outcome: GroupOutcome
+        self,
+        group: ConsumerGroup,
+        old: Member,
+        new: Member,
+        client: ClientInfo,
+        now_ms: int,
+        outcome: GroupOutcome,
     ) -> RegexChange:
         """Check a new expression, drop the old one, and start a lookup if it is time."""
         change = RegexChange.NONE
@@ -69,6 +89,8 @@ class RegexRefresh:
                 check_regex(regex)
                 is_unknown = True
         if (is_unknown or regexes) and self._is_due(group, old, new, is_unknown, now_ms):
+            # Topics that this client may not know of stay hidden from the group.
+            self._asked_by[group.group_id] = client
             outcome.timers.append(SetTimer(_timer(group.group_id), now_ms))
         return change
 
@@ -76,12 +98,15 @@ class RegexRefresh:
         """Do one step of a lookup, and come back for the next; or write the result."""
         outcome: GroupOutcome = Outcome()
         lookup = self._running.pop(name.group_id, None)
+        client = self._asked_by.pop(name.group_id, None)
         group = self._groups.get(name.group_id)
         if not isinstance(group, ConsumerGroup):
             return outcome
         wanted = group.members.subscriptions.regexes
         if lookup is None:
-            lookup = RegexLookup(wanted, self._topics, now_ms)
+            if client is None:
+                return outcome
+            lookup = RegexLookup(wanted, self._topics, client.may_describe, now_ms)
         resolved = lookup.step()
         if resolved is None:
             self._running[name.group_id] = lookup

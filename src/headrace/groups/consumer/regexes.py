@@ -7,7 +7,7 @@ about equal cost, between which others have their turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -55,7 +55,14 @@ def _compile(regex: str) -> Any:
 class RegexLookup:
     """Matches the expressions of one group against all topics, step by step."""
 
-    def __init__(self, regexes: Iterable[str], topics: Topics, now_ms: int) -> None:
+    def __init__(
+        self,
+        regexes: Iterable[str],
+        topics: Topics,
+        may_describe: Callable[[str], bool],
+        now_ms: int,
+    ) -> None:
+        self._may_describe = may_describe
         self._version = topics.version
         self._started_ms = now_ms
         self._found: dict[str, set[str]] = {regex: set() for regex in regexes}
@@ -83,6 +90,7 @@ class RegexLookup:
                 continue  # accepted by another coordinator; it matches nothing here
             size = pattern.programsize
             for name in self._names:
-                if pattern.fullmatch(name.encode()) is not None:
+                is_match = pattern.fullmatch(name.encode()) is not None
+                if is_match and self._may_describe(name):
                     found.add(name)
                 yield _CALL_COST + size * len(name) // _CHARACTERS

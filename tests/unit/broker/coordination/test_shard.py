@@ -9,6 +9,7 @@ import pytest
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import CancelTimer, EndTransaction, Outcome, SetTimer
 from headrace.broker.coordination.shard import Shard
+from headrace.records.batch import iter_headers
 from headrace.replication.partition import Leadership
 from tests.unit.broker.coordination.conftest import TOPIC, load
 from tests.unit.broker.harness import Broker
@@ -205,3 +206,75 @@ def test_a_transaction_ends_after_the_records_before_it(broker: Broker, shard: S
     assert replies == ["a", None]
     again = load(broker)
     assert again.coordinator.diary == ["a=1 of 7", "7 commits", "loaded"]
+
+
+def commit(shard: Shard, key: str, replies: list[Any], size: int = 1) -> None:
+    """An event that does not look at what others like it write."""
+    shard.submit(
+        lambda token, now_ms: Outcome(records=[(key, "v" * size)], replies=[(token, key)]),
+        replies.append,
+        may_share=True,
+    )
+
+
+def batches(shard: Shard) -> int:
+    log = shard.partition.log
+    data = log.read(0, 1 << 24, end_offset=log.log_end_offset)
+    return sum(1 for _ in iter_headers(data))
+
+
+def test_events_of_one_turn_that_may_share_a_batch_do(broker: Broker, shard: Shard) -> None:
+    replies: list[Any] = []
+    for number in range(5):
+        commit(shard, f"k{number}", replies)
+    assert replies == ["k0"]  # the first one did not know that more would come
+    broker.scheduler.settle()
+    assert replies == ["k0", "k1", "k2", "k3", "k4"]
+    assert batches(shard) == 2
+    assert set(shard.coordinator.state) == set(replies)
+
+
+def test_an_event_that_looks_at_the_state_sees_what_was_gathered(
+    broker: Broker, shard: Shard
+) -> None:
+    replies: list[Any] = []
+    for number in range(3):
+        commit(shard, f"k{number}", replies)
+    put(shard, "last", "x", replies)
+    assert replies == ["k0", "k1", "k2", "last"]
+    assert len(shard.coordinator.state) == 4
+
+
+def test_what_is_too_much_together_is_written_apart(broker: Broker, shard: Shard) -> None:
+    replies: list[Any] = []
+    for number in range(4):
+        commit(shard, f"k{number}", replies, size=400_000)
+    commit(shard, "never", replies, size=2_000_000)
+    broker.scheduler.settle()
+    assert replies[:4] == ["k0", "k1", "k2", "k3"]
+    assert replies[4].code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert set(shard.coordinator.state) == {"k0", "k1", "k2", "k3"}
+
+
+def test_what_was_gathered_waits_for_the_replicas_like_everything_else(
+    broker: Broker, shard: Shard
+) -> None:
+    two_replicas(broker)
+    replies: list[Any] = []
+    for number in range(3):
+        commit(shard, f"k{number}", replies)
+    broker.scheduler.settle()
+    assert replies == []
+    catch_up(broker)
+    assert replies == ["k0"]
+    catch_up(broker)
+    assert replies == ["k0", "k1", "k2"]
+
+
+def test_many_are_answered_in_parts(broker: Broker, shard: Shard) -> None:
+    replies: list[Any] = []
+    tokens = [shard.submit(lambda token, now_ms: Outcome(), replies.append) for _ in range(1_000)]
+    shard.post(lambda now_ms: Outcome(replies=[(token, token) for token in tokens]))
+    assert 0 < len(replies) < 1_000
+    broker.scheduler.settle()
+    assert replies == tokens

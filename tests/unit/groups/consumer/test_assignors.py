@@ -2,9 +2,8 @@
 
 from hypothesis import given, settings
 
-from headrace.groups.consumer.assignors.range import assign_range
-from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Targets
-from headrace.groups.consumer.assignors.uniform import assign_uniform
+from headrace.groups.consumer.assignors.catalog import ASSIGNORS
+from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Targets, finish
 from tests.unit.groups.consumer.assigning import (
     check_complete,
     histories,
@@ -14,6 +13,15 @@ from tests.unit.groups.consumer.assigning import (
     spec,
     topic,
 )
+
+
+def assign_uniform(group: GroupSpec) -> Targets:
+    return finish(ASSIGNORS["uniform"](group))
+
+
+def assign_range(group: GroupSpec) -> Targets:
+    return finish(ASSIGNORS["range"](group))
+
 
 History = list[tuple[dict[int, int], dict[str, list[int]]]]
 

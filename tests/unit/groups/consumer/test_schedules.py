@@ -27,7 +27,12 @@ class Schedule:
         self.chance = random.Random(seed)
         interval_ms = self.chance.choice([0, 1_000])
         self.world = World(
-            ConsumerGroupConfig(assignment_interval_ms=Bounded(interval_ms, 0, 15_000))
+            ConsumerGroupConfig(
+                assignment_interval_ms=Bounded(interval_ms, 0, 15_000),
+                # Half of the runs treat every group as a large one, one record at a time.
+                assigned_at_once_max=self.chance.choice([0, 4_000]),
+                records_at_once_max=1,
+            )
         )
         self.ids = 0
         self.clients: list[Client] = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
-from headrace.groups.consumer.assignors.spec import GroupSpec, Targets
+from headrace.groups.consumer.assignors.spec import STEP, GroupSpec, Steps, Targets
 
 #: A round halves the imbalance, more or less; Kafka stops here too.
 _ROUNDS_MAX = 16
@@ -67,13 +67,16 @@ class _Mixed:
         # Topics with many partitions for few readers have least choice, so they come first.
         self._topics = sorted(self._readers, key=self._scarcity)
 
-    def assign(self) -> Targets:
+    def assign(self) -> Steps[Targets]:
         for topic_id in self._topics:
-            self._assign_free(topic_id)
+            yield from self._assign_free(topic_id)
         for _ in range(_ROUNDS_MAX):
-            if not sum(self._balance(topic_id) for topic_id in self._topics):
+            moves = 0
+            for topic_id in self._topics:
+                moves += yield from self._balance(topic_id)
+            if not moves:
                 break
-        return self._targets()
+        return (yield from self._targets())
 
     def _keep(self) -> None:
         for index, member in enumerate(self._spec.members):
@@ -90,7 +93,7 @@ class _Mixed:
         readers = self._reader_counts[topic_id]
         return -self._spec.partition_counts[topic_id] / readers, readers, topic_id
 
-    def _assign_free(self, topic_id: bytes) -> None:
+    def _assign_free(self, topic_id: bytes) -> Steps[None]:
         owners = self._owners[topic_id]
         if _NOBODY not in owners:
             return
@@ -100,8 +103,10 @@ class _Mixed:
                 _, member = self._least(heap)
                 owners[partition] = member
                 self._load(member, 1)
+            if partition % STEP == 0:
+                yield
 
-    def _balance(self, topic_id: bytes) -> int:
+    def _balance(self, topic_id: bytes) -> Steps[int]:
         """Move partitions of a topic among its readers; the number of moves."""
         if self._reader_counts[topic_id] < 2:
             return 0
@@ -133,6 +138,8 @@ class _Mixed:
             heappush(givers, (1 - load, -giver))
             heappush(givers, (-least - 1, -taker))
             moves += 1
+            if moves % STEP == 0:
+                yield
         return moves
 
     def _least_of_classes(self, topic_id: bytes) -> list[tuple[int, int]]:
@@ -155,19 +162,21 @@ class _Mixed:
         self._loads[member] += step
         self._class_of[member].changed(member)
 
-    def _targets(self) -> Targets:
+    def _targets(self) -> Steps[Targets]:
         fresh: list[dict[bytes, set[int]]] = [{} for _ in self._spec.members]
         for topic_id, owners in self._owners.items():
             for partition, owner in enumerate(owners):
                 if owner != _NOBODY:
                     fresh[owner].setdefault(topic_id, set()).add(partition)
-        return {
-            member.member_id: {
+                if partition % STEP == 0:
+                    yield
+        targets: Targets = {}
+        for member, mine in zip(self._spec.members, fresh, strict=True):
+            targets[member.member_id] = {
                 topic_id: frozenset(partitions) for topic_id, partitions in mine.items()
             }
-            for member, mine in zip(self._spec.members, fresh, strict=True)
-        }
+        return targets
 
 
-def assign_mixed(spec: GroupSpec) -> Targets:
+def assign_mixed(spec: GroupSpec) -> Steps[Targets]:
     return _Mixed(spec).assign()

@@ -7,13 +7,22 @@ topics need. What members had before plays no part.
 
 from __future__ import annotations
 
-from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Targets
+from headrace.groups.consumer.assignors.spec import (
+    STEP,
+    GroupSpec,
+    MemberSpec,
+    Steps,
+    Targets,
+    slices,
+)
 
 
-def assign_range(spec: GroupSpec) -> Targets:
+def assign_range(spec: GroupSpec) -> Steps[Targets]:
     in_order = sorted(spec.members, key=_order)
     assigned: dict[str, dict[bytes, frozenset[int]]] = {member.member_id: {} for member in in_order}
-    for topic_id, readers in _readers(spec, in_order).items():
+    readers_of = yield from _readers(spec, in_order)
+    cuts = 0
+    for topic_id, readers in readers_of.items():
         size, odd = divmod(spec.partition_counts[topic_id], len(readers))
         start = 0
         for index, member in enumerate(readers):
@@ -22,17 +31,22 @@ def assign_range(spec: GroupSpec) -> Targets:
                 break  # more readers than partitions
             assigned[member.member_id][topic_id] = frozenset(range(start, end))
             start = end
+            cuts += 1
+            if cuts % STEP == 0:
+                yield
     return dict(assigned)
 
 
-def _readers(spec: GroupSpec, in_order: list[MemberSpec]) -> dict[bytes, list[MemberSpec]]:
+def _readers(spec: GroupSpec, in_order: list[MemberSpec]) -> Steps[dict[bytes, list[MemberSpec]]]:
     if spec.is_homogeneous:
         topic_ids = in_order[0].topic_ids
         return {one: in_order for one in spec.partition_counts if one in topic_ids}
     readers: dict[bytes, list[MemberSpec]] = {one: [] for one in spec.partition_counts}
-    for member in in_order:
-        for topic_id in member.topic_ids:
-            readers[topic_id].append(member)
+    for some in slices(in_order):
+        for member in some:
+            for topic_id in member.topic_ids:
+                readers[topic_id].append(member)
+        yield
     return readers
 
 

@@ -7,21 +7,21 @@ read the same topics, nearly every group; `mixed` is for the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from headrace.groups.consumer.assignors.mixed import assign_mixed
-from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Targets
+from headrace.groups.consumer.assignors.spec import GroupSpec, MemberSpec, Steps, Targets, slices
 from headrace.groups.consumer.member import Partitions
 
 #: Partitions that nobody has, by topic id.
 Free = dict[bytes, set[int]]
 
 
-def assign_uniform(spec: GroupSpec) -> Targets:
+def assign_uniform(spec: GroupSpec) -> Steps[Targets]:
     return _assign_equal(spec) if spec.is_homogeneous else assign_mixed(spec)
 
 
-def _assign_equal(spec: GroupSpec) -> Targets:
+def _assign_equal(spec: GroupSpec) -> Steps[Targets]:
     topic_ids = spec.members[0].topic_ids
     free: Free = {
         topic_id: set(range(count))
@@ -29,22 +29,30 @@ def _assign_equal(spec: GroupSpec) -> Targets:
         if topic_id in topic_ids
     }
     quota, extras = divmod(sum(map(len, free.values())), len(spec.members))
-    kept = {member.member_id: _keep(member, free) for member in spec.members}
-    sizes = {member_id: sum(map(len, target.values())) for member_id, target in kept.items()}
+    kept: Targets = {}
+    sizes: dict[str, int] = {}
+    for some in slices(spec.members):
+        for member in some:
+            target = kept[member.member_id] = _keep(member, free)
+            sizes[member.member_id] = sum(map(len, target.values()))
+        yield
     # Whoever has more than the quota already keeps one of the odd partitions without a move.
-    limits = dict.fromkeys(kept, quota)
-    ahead = (member_id for member_id, size in sizes.items() if size > quota)
+    ahead = [member_id for member_id, size in sizes.items() if size > quota]
     behind = (member_id for member_id, size in sizes.items() if size <= quota)
-    for member_id in islice(_chain(ahead, behind), extras):
-        limits[member_id] += 1
-    for member_id, size in sizes.items():
-        if size > limits[member_id]:
-            kept[member_id] = _trim(kept[member_id], limits[member_id], free)
+    has_extra = set(islice(chain(ahead, behind), extras))
+    for member_id in ahead:
+        limit = quota + (member_id in has_extra)
+        if sizes[member_id] > limit:
+            kept[member_id] = _trim(kept[member_id], limit, free)
+    yield
     rest = _in_order(free)
-    for member_id, size in sizes.items():
-        missing = limits[member_id] - size
-        if missing > 0:
-            kept[member_id] = _add(kept[member_id], islice(rest, missing))
+    for some in slices(spec.members):
+        for member in some:
+            member_id = member.member_id
+            missing = quota + (member_id in has_extra) - sizes[member_id]
+            if missing > 0:
+                kept[member_id] = _add(kept[member_id], islice(rest, missing))
+        yield
     return kept
 
 
@@ -94,8 +102,3 @@ def _in_order(free: Free) -> Iterator[tuple[bytes, int]]:
     for topic_id, partitions in free.items():
         for partition in sorted(partitions):
             yield topic_id, partition
-
-
-def _chain(*parts: Iterator[str]) -> Iterator[str]:
-    for part in parts:
-        yield from part
