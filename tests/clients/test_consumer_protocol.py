@@ -16,7 +16,14 @@ from confluent_kafka.cimpl import NewPartitions
 from headrace.testing import EmbeddedKafka
 from tests.clients.client import Row
 from tests.clients.confluent import Confluent
-from tests.clients.members import AioMember, Board, ConfluentMember, KafkaPythonMember, Member
+from tests.clients.members import (
+    AioMember,
+    Board,
+    ConfluentMember,
+    KafkaPythonMember,
+    Member,
+    tried_again_for_kafka_python,
+)
 
 PARTITIONS = 6
 
@@ -156,6 +163,7 @@ def test_new_partitions_find_an_owner(kafka: EmbeddedKafka) -> None:
         board.wait_for(lambda: board.shares(2, PARTITIONS))
 
 
+@tried_again_for_kafka_python
 @pytest.mark.parametrize("old", [ConfluentMember, KafkaPythonMember, AioMember])
 def test_a_group_changes_its_protocol_while_members_are_active(
     old: type[Member], kafka: EmbeddedKafka

@@ -23,6 +23,7 @@ from tests.clients.members import (
     KafkaPythonRange,
     KafkaPythonRoundRobin,
     Member,
+    tried_again_for_kafka_python,
 )
 
 PARTITIONS = 6
@@ -49,6 +50,7 @@ def write(kafka: EmbeddedKafka, topic: str, count: int, mark: str = "") -> set[b
     return values
 
 
+@tried_again_for_kafka_python
 @pytest.mark.parametrize("kind", KINDS, ids=["confluent", "kafka-python", "aiokafka"])
 def test_members_share_the_partitions_and_take_over_from_whoever_leaves(
     kind: MakeMember, kafka: EmbeddedKafka
@@ -67,6 +69,7 @@ def test_members_share_the_partitions_and_take_over_from_whoever_leaves(
         board.wait_for(lambda: set(board.values) == written)
 
 
+@tried_again_for_kafka_python
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -106,6 +109,7 @@ def test_members_that_cooperate_keep_what_they_have(kafka: EmbeddedKafka) -> Non
                 assert board.partitions["first"] < kept
 
 
+@tried_again_for_kafka_python
 def test_members_with_different_protocols_agree_on_the_one_they_share(
     kafka: EmbeddedKafka,
 ) -> None:
