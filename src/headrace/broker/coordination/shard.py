@@ -252,7 +252,14 @@ class Shard:
             reply(response)
 
     def _timer_expired(self, name: str) -> None:
-        self.post(lambda now_ms: self.coordinator.timer_expired(name, now_ms))
+        def expire(now_ms: int) -> Outcome[Any, Any]:
+            # A heartbeat that was in front of this in the queue has put the timer off.
+            if self._timers.is_set(name):
+                return Outcome()
+            expired: Outcome[Any, Any] = self.coordinator.timer_expired(name, now_ms)
+            return expired
+
+        self.post(expire)
 
 
 def _as_event(outcome: Outcome[Any, Any]) -> Event:

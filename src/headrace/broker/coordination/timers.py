@@ -34,6 +34,9 @@ class Timers:
             call[1].cancel()
         self._call(name, due_ms)
 
+    def is_set(self, name: str) -> bool:
+        return name in self._due
+
     def cancel(self, name: str) -> None:
         if self._due.pop(name, None) is not None:
             self._calls.pop(name)[1].cancel()
