@@ -33,11 +33,12 @@ $(VENV)/.installed: requirements/dev.txt
 # The build backend is pinned in dev.txt, hence no build isolation.
 $(VENV)/.editable: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src  # or the first start of a node would pay for it
 	@touch $@
 
 .PHONY: requirements
 requirements: setup ## Renew the pinned requirements from requirements/*.in
-	cd requirements && for name in core dev; do \
+	cd requirements && for name in core dev spark; do \
 	  ../$(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
 	    --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	    --output-file $$name.txt $$name.in; \
@@ -64,7 +65,7 @@ test: setup ## Unit tests and quick tests with real Python clients
 	$(BIN)/python -m pytest -n 2 -m "not interop"
 
 .PHONY: interop
-interop: setup packages java ## Tests with Apache Kafka, its tools, kcat and the Java clients
+interop: setup packages java spark ## Tests with Apache Kafka, its tools, kcat, the Java clients and Spark
 	$(BIN)/python -m pytest -m interop tests
 
 # Debian packages of the interop tests, only where something is missing and we may install it.
@@ -91,6 +92,21 @@ $(CACHE)/java/.resolved: tests/java/pom.xml
 	rm -rf $(JAVA_LIB)
 	mvn -B -ntp -q -f tests/java/pom.xml dependency:copy-dependencies \
 	  -DincludeScope=runtime -DoutputDirectory=$(abspath $(JAVA_LIB))
+	@touch $@
+
+.PHONY: spark
+spark: $(VENV)/.spark $(CACHE)/java/spark/.resolved ## Install PySpark in .venv and fetch Spark's Kafka connector
+
+# PySpark comes as a source archive; what builds it is pinned, hence no build isolation.
+$(VENV)/.spark: requirements/spark.txt $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  --no-build-isolation -r requirements/spark.txt
+	@touch $@
+
+$(CACHE)/java/spark/.resolved: tests/java/spark/pom.xml
+	rm -rf $(@D)
+	mvn -B -ntp -q -f tests/java/spark/pom.xml dependency:copy-dependencies \
+	  -DincludeScope=runtime -DoutputDirectory=$(abspath $(@D))
 	@touch $@
 
 .PHONY: sim

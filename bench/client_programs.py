@@ -38,7 +38,7 @@ class ProducerRun:
     record_size: int = 100
 
 
-def producer_performance(bootstrap: str, run: ProducerRun) -> float:
+def producer_performance(bootstrap: str, run: ProducerRun, *options: str) -> float:
     """Run Apache's ProducerPerformance; returns records per second after the warm-up."""
     command = java_command(
         "ProducerPerformance",
@@ -47,12 +47,13 @@ def producer_performance(bootstrap: str, run: ProducerRun) -> float:
         f"--warmup-records={run.amount.warmup}",
         f"--record-size={run.record_size}",
         "--throughput=-1",
+        *options,
         f"--bootstrap-server={bootstrap}",
         "--command-property",
         *(f"{name}={value}" for name, value in run.properties.items()),
         jvm=CLIENT_JVM,
     )
-    output = _output(command)
+    output = output_of(command)
     steady = _STEADY.search(output)
     if steady is None:
         raise ClientFailedError(f"no steady state in the output of ProducerPerformance\n{output}")
@@ -67,12 +68,12 @@ def bench_java_command(name: str, *args: str | int) -> list[str]:
 
 def bench_java(name: str, *args: str | int) -> dict[str, float]:
     """Run a program of `bench/java`; returns the figures it printed."""
-    return parse_figures(_output(bench_java_command(name, *args)))
+    return parse_figures(output_of(bench_java_command(name, *args)))
 
 
 def librdkafka_consumer(bootstrap: str, topic: str, partitions: int, records: int) -> float:
     """Read a topic with confluent-kafka in a process of its own; returns records per second."""
-    output = _output(
+    output = output_of(
         [
             *(sys.executable, "-m", "bench.clients.librdkafka_consumer"),
             *(bootstrap, topic, str(partitions), str(records), str(TIMEOUT_SECONDS - 10)),
@@ -88,7 +89,8 @@ def parse_figures(output: str) -> dict[str, float]:
     return {name: float(value) for name, value in figures.items()}
 
 
-def _output(command: Sequence[str]) -> str:
+def output_of(command: Sequence[str]) -> str:
+    """Run a client program to its end; what it printed."""
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

@@ -10,6 +10,8 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 DOCUMENT = REPOSITORY / "docs" / "BENCHMARKS.md"
 
+COMPARISON_COLUMNS = ("work", "Headrace", "Apache Kafka", "ratio", "at least")
+
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table whose first column is text and whose others are figures."""
@@ -19,8 +21,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 def comparison_table(comparisons: Sequence[Comparison]) -> str:
     """The rows of one of the two tables: medians with their spread, ratio and floor."""
-    columns = ("work", "Headrace", "Apache Kafka", "ratio", "at least")
-    return markdown_table(columns, (_comparison_row(item) for item in comparisons))
+    return markdown_table(COMPARISON_COLUMNS, (comparison_row(item) for item in comparisons))
 
 
 def environment_line(environment: Mapping[str, str]) -> str:
@@ -51,7 +52,8 @@ def format_ratio(ratio: float) -> str:
     return f"{ratio:.2f} {TIMES}" if ratio < 10 else f"{ratio:.0f} {TIMES}"
 
 
-def _comparison_row(comparison: Comparison) -> tuple[str, ...]:
+def comparison_row(comparison: Comparison) -> tuple[str, ...]:
+    """One row: median and spread of both sides, the ratio, and what it has to reach."""
     row = comparison.row
     floor = row.floor(comparison.table)
     if floor is None:

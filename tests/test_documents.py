@@ -102,7 +102,7 @@ def test_the_examples_of_the_testing_page_run(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = re.findall(r"```python\n# (test_\w+)\.py\n(.*?)```", text("docs/testing.md"), re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     pytester.plugins = ["headrace.testing.pytest_plugin"]
@@ -110,4 +110,4 @@ def test_the_examples_of_the_testing_page_run(
         pytester.makepyfile(**{name: code})
     (settings,) = re.findall(r"```ini\n(.*?)```", text("docs/testing.md"), re.S)
     pytester.makeini(settings)
-    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)

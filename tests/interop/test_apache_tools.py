@@ -107,3 +107,14 @@ def test_log_directories(peers: Peers) -> None:
         ! LogDirsCommand --describe --broker-list 5
         """
     )
+
+
+def test_the_versions_of_every_api_that_is_served(peers: Peers) -> None:
+    theirs, ours = (
+        {line for line in play("BrokerApiVersionsCommand", node, peers.tools)[0].output}
+        for node in peers.nodes
+    )
+    served = {line.rstrip(",") for line in ours if "UNSUPPORTED" not in line}
+    assert served <= {line.rstrip(",") for line in theirs}
+    assert "\tProduce(0): 0 to 13 [usable: 13]" in served
+    assert "\tInitProducerId(22): 0 to 5 [usable: 5]" in served

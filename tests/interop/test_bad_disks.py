@@ -79,6 +79,30 @@ def test_topics_cannot_be_made_on_a_full_disk_and_can_again_when_there_is_room(
         dump_directory(disk.path, tools)
 
 
+def test_a_partition_that_was_made_on_a_full_disk_is_mended_by_room_alone(
+    tmp_path: Path, tools: ToolJvm
+) -> None:
+    with small_disk(tmp_path / "small", 16) as disk:
+        with HeadraceNode(disk.path) as node, RawProducer(node.bootstrap) as producer:
+            create_topic(node, "before")
+            disk.fill()
+            # One partition's records fit into the last page of the metadata log.
+            tried = headrace(
+                "topics",
+                *("--bootstrap-server", node.bootstrap),
+                *("--create", "--topic", "meanwhile", "--partitions", "1"),
+                check=False,
+            )
+            assert tried.returncode == 0, tried.stderr
+            refused = producer.send("meanwhile", numbered_batch(0, 1))
+            assert ErrorCode(refused.error_code) is ErrorCode.KAFKA_STORAGE_ERROR
+            disk.make_room()
+            eventually(lambda: producer.send("meanwhile", numbered_batch(0, 3)).error_code == 0)
+            assert len(read_topic(node, "meanwhile")) == 3
+            assert node.child.is_running
+        dump_directory(disk.path, tools)
+
+
 def test_a_node_that_finds_its_disk_full_at_the_start_says_so(tmp_path: Path) -> None:
     with small_disk(tmp_path / "small", 16) as disk:
         node = HeadraceNode(disk.path)

@@ -165,6 +165,25 @@ def test_two_verifiable_consumers_share_a_topic(
     assert [consumer.last for consumer in consumers] == ["shutdown_complete"] * 2
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_consumer_performance_reads_everything_and_commits(
+    protocol: str, node: HeadraceNode, tools: ToolJvm
+) -> None:
+    topic, group = f"measured-{protocol}", f"measuring-{protocol}"
+    fill(node, tools, topic, 2000)
+    done = tools.run(
+        "ConsumerPerformance", "--bootstrap-server", node.bootstrap, "--topic", topic,
+        "--group", group, "--messages", "2000", "--timeout", "30000", "--hide-header",
+        "--command-property", f"group.protocol={protocol}",
+    )  # fmt: skip
+    (figures,) = (line.split(", ") for line in done.stdout.splitlines() if line.startswith("20"))
+    assert figures[4] == "2000"
+    command = ("--describe", "--group", group, "--bootstrap-server", node.bootstrap)
+    shown = tools.run("ConsumerGroupCommand", *command).stdout
+    rows = [line.split() for line in shown.splitlines() if line.startswith(group)]
+    assert [row[5] for row in rows] == ["0"] * PARTITIONS
+
+
 @pytest.mark.timeout(300)
 def test_groups_go_on_when_the_other_side_takes_over_the_directory(
     tmp_path: Path, tools: ToolJvm

@@ -8,15 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from headrace.base.errors import ErrorCode
 from headrace.client.blocking import KafkaClient
 from headrace.client.config import ClientConfig
-from headrace.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-)
 from headrace.records.batch import iter_headers
+from tests.support.checked_reader import fetch_once
 from tests.support.headrace_node import HeadraceNode, headrace
 from tests.support.poison import INNER_POISON
 from tests.support.probe import Probe
@@ -26,7 +22,6 @@ from tests.support.tool_jvm import ToolJvm
 from tests.support.workload import EAGER_CLEANER, create_topic
 
 _TOPIC = "let-through"
-_FETCH_VERSION = 12
 _SMALL = {"internal.segment.bytes": "6000", "min.cleanable.dirty.ratio": "0.01"}
 
 
@@ -48,39 +43,18 @@ def _end(node: HeadraceNode) -> int:
     return int(done.stdout.strip().rpartition(":")[2])
 
 
-def _fetch(node: HeadraceNode, offset: int) -> list[tuple[int, int]]:
-    """Base and next offset of every batch in the answer to one fetch."""
-    request = FetchRequest(
-        replica_id=-1,
-        max_wait_ms=100,
-        min_bytes=1,
-        max_bytes=1_000,
-        topics=[
-            FetchTopic(
-                topic=_TOPIC,
-                partitions=[
-                    FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=200)
-                ],
-            )
-        ],
-    )
-    host, _, port = node.bootstrap.rpartition(":")
-    with KafkaClient(ClientConfig(bootstrap=((host, int(port)),))) as client:
-        answer = client.any_node().call(request, FetchResponse, version=_FETCH_VERSION)
-    (partition,) = answer.responses[0].partitions
-    assert partition.error_code == 0
-    data = partition.records or b""
-    return [(header.base_offset, header.next_offset) for _, header in iter_headers(data)]
-
-
 def _walk(node: HeadraceNode) -> int:
     """Fetch from the beginning to the end; returns the number of batches on the way."""
     offset, end, batches = 0, _end(node), 0
-    while offset < end:
-        found = _fetch(node, offset)
-        assert found, offset
-        assert found[-1][1] > offset
-        offset, batches = found[-1][1], batches + len(found)
+    host, _, port = node.bootstrap.rpartition(":")
+    with KafkaClient(ClientConfig(bootstrap=((host, int(port)),))) as client:
+        while offset < end:
+            code, _, data = fetch_once(client, _TOPIC, offset, max_bytes=200)
+            found = [header for _, header in iter_headers(data)]
+            assert code is ErrorCode.NONE
+            assert found, offset
+            assert found[-1].next_offset > offset
+            offset, batches = found[-1].next_offset, batches + len(found)
     return batches
 
 

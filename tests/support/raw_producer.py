@@ -48,15 +48,17 @@ class RawProducer:
         assert response.producer_epoch == 0
         return response.producer_id
 
-    def send(self, topic: str, batch: bytes | bytearray, *, acks: int = -1) -> Produced:
-        """Append bytes to partition 0."""
+    def send(
+        self, topic: str, batch: bytes | bytearray, *, acks: int = -1, partition: int = 0
+    ) -> Produced:
+        """Append bytes to one partition."""
         request = ProduceRequest(
             acks=acks,
             timeout_ms=10_000,
             topic_data=[
                 TopicProduceData(
                     name=topic,
-                    partition_data=[PartitionProduceData(index=0, records=bytes(batch))],
+                    partition_data=[PartitionProduceData(index=partition, records=bytes(batch))],
                 )
             ],
         )

@@ -53,6 +53,10 @@ class RawSocket:
             self._socket.settimeout(20)
         return taken
 
+    def read_some(self, size: int) -> bytes:
+        """At most so many bytes of what has come."""
+        return self._socket.recv(size)
+
     def receive_frame(self) -> bytes:
         (size,) = struct.unpack(">i", self._receive(4))
         return self._receive(size)

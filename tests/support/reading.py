@@ -42,15 +42,6 @@ def read_topics(
     return seen
 
 
-def read_until_trouble(
-    node: Node, topic: str, *, timeout: float = 20.0
-) -> tuple[list[Seen], str | None]:
-    """Records in the order in which they come, and the error that ended it, if one did."""
-    seen: dict[str, list[Seen]] = {topic: []}
-    trouble = _read(node, {topic: 1}, seen, committed=True, timeout=timeout)
-    return seen[topic], trouble
-
-
 def _read(
     node: Node,
     topics: Mapping[str, int],
@@ -66,9 +57,9 @@ def _read(
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "error",
-            "check.crcs": True,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
             "fetch.wait.max.ms": 50,
+            "log_level": 0,
         }
     )
     waiting = {(topic, n) for topic, count in topics.items() for n in range(count)}

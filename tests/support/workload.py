@@ -43,7 +43,7 @@ def create_topic(
     node: Node, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
 ) -> None:
     """One topic, with one replica."""
-    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
     topic = NewTopic(name, partitions, 1, config=dict(configs or {}))
     admin.create_topics([topic])[name].result(30)
 
@@ -73,7 +73,9 @@ def write_round(node: Node, number: int) -> None:
 def _write(
     node: Node, topic: str, number: int, options: dict[str, object], keys: int | None = None
 ) -> None:
-    producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 20, **options})
+    producer = Producer(
+        {"bootstrap.servers": node.bootstrap, "linger.ms": 20, "log_level": 0, **options}
+    )
     for index in range(_RECORDS):
         n = number * _RECORDS + index
         # Every ninth record of a compacted topic takes its key away.
@@ -89,7 +91,7 @@ def _write(
 
 
 def _cut(node: Node, topic: str, offset: int) -> None:
-    admin = AdminClient({"bootstrap.servers": node.bootstrap})
+    admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
     partition = TopicPartition(topic, 0, offset)
     admin.delete_records([partition])[partition].result(30)
 

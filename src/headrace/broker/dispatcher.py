@@ -31,6 +31,8 @@ from headrace.protocol.schema import Response
 logger = logging.getLogger(__name__)
 
 Chunks = list[compiler.Buffer]
+#: Responses up to this size leave as one piece; the records of larger ones are not copied again.
+_JOIN_MAX = 32 * 1024
 _HEADER_START = struct.Struct(">hhih")
 _RESPONSE_START = struct.Struct(">ii")
 _FLEXIBLE_RESPONSE_START = struct.Struct(">iib")
@@ -204,4 +206,4 @@ def _encode(route: Route, correlation_id: int, response: Response) -> Chunks:
         chunks[0] = _FLEXIBLE_RESPONSE_START.pack(size + 5, correlation_id, 0)
     else:
         chunks[0] = _RESPONSE_START.pack(size + 4, correlation_id)
-    return chunks
+    return [b"".join(chunks)] if size <= _JOIN_MAX else chunks

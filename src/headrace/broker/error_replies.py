@@ -42,12 +42,22 @@ _PER_ITEM: dict[ApiKey, tuple[tuple[str, str, str], ...]] = {
 #: What says which item an answer is about.
 _NAMES = ("name", "topic", "topic_id", "resource_type", "resource_name", "group_id", "producer_id")
 #: What a request and a response call a partition, a list of topics, a list of partitions.
-_INDEXES = ("index", "partition_index", "partition")
+_INDEXES = ("index", "partition_index", "partition", "partition_id")
 _CODES = ("error_code", "partition_error_code")
-_ASKED_TOPICS = ("topic_data", "topics", "v3_and_below_topics")
-_ANSWERED_TOPICS = ("responses", "topics", "results_by_topic_v3_and_below")
+_ASKED_TOPICS = ("topic_data", "topics", "v3_and_below_topics", "topic_partitions")
+_ANSWERED_TOPICS = (
+    "responses",
+    "topics",
+    "results_by_topic_v3_and_below",
+    "replica_election_results",
+)
 _ASKED_PARTITIONS = ("partition_data", "partitions", "partition_indexes")
-_ANSWERED_PARTITIONS = ("partition_responses", "partitions", "results_by_partition")
+_ANSWERED_PARTITIONS = (
+    "partition_responses",
+    "partitions",
+    "results_by_partition",
+    "partition_result",
+)
 
 
 def error_response(api: Api, version: int, request: Request, error: KafkaError) -> Response | Close:

@@ -6,20 +6,21 @@ behind it. It is the only writer of the registry that handlers read.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 
-from headrace.base.clock import Clock
-from headrace.base.errors import KafkaError
 from headrace.broker.partitions import Partitions
-from headrace.log.checkpoint_rounds import CheckpointRound
+from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.config import LogConfig
 from headrace.log.log_manager import LogManager
+from headrace.log.partition_log import PartitionLog
 from headrace.metadata.changes import MetadataChanges
-from headrace.metadata.image import ConfigResource, MetadataImage, PartitionImage, TopicImage
-from headrace.replication.partition import Leadership, Partition
+from headrace.metadata.controller.topic_names import INTERNAL_TOPICS
+from headrace.metadata.image import ConfigResource, MetadataImage, TopicImage
+from headrace.replication.partition import Leadership, MakeLog, Partition
 
-logger = logging.getLogger(__name__)
+#: Logs that are made or renamed before the change is answered; more of them take turns.
+_AT_ONCE = 32
+_NONE: Mapping[tuple[str, int], int] = {}
 
 
 class TopicConfigs:
@@ -27,18 +28,24 @@ class TopicConfigs:
 
     def __init__(self, broker_defaults: Mapping[str, str]) -> None:
         self._broker_defaults = dict(broker_defaults)
-        self._plain = LogConfig.from_settings(self._broker_defaults)
+        self._plain = self._last = LogConfig.from_settings(self._broker_defaults)
+        self._last_own: Mapping[str, str] | None = None
 
     def of(self, image: MetadataImage, topic: str) -> LogConfig:
         own = image.config(ConfigResource.TOPIC, topic)
         if not own:
             return self._plain
-        return LogConfig.from_settings({**self._broker_defaults, **own})
+        # The partitions of a topic ask one after the other, and images never change.
+        if own is not self._last_own:
+            self._last = LogConfig.from_settings({**self._broker_defaults, **own})
+            self._last_own = own
+        return self._last
 
     def replace_defaults(self, broker_defaults: Mapping[str, str]) -> None:
         """The broker's own settings changed while it runs."""
         self._broker_defaults = dict(broker_defaults)
         self._plain = LogConfig.from_settings(self._broker_defaults)
+        self._last_own = None
 
 
 class HostedReplicas:
@@ -50,15 +57,13 @@ class HostedReplicas:
         partitions: Partitions,
         logs: LogManager,
         configs: TopicConfigs,
-        clock: Clock,
-        write_checkpoints: Callable[[CheckpointRound], None],
+        replica_logs: ReplicaLogs,
     ) -> None:
         self._node_id = node_id
         self._partitions = partitions
         self._logs = logs
         self._configs = configs
-        self._clock = clock
-        self._write_checkpoints = write_checkpoints
+        self._replica_logs = replica_logs
         #: Called with the topic of each partition that vanished, so that waiters hear of it.
         self.on_removed: list[Callable[[Partition], None]] = []
 
@@ -70,8 +75,10 @@ class HostedReplicas:
                 log.topic_id in by_id and log.partition < len(by_id[log.topic_id].partitions)
             )
         )
+        room = _AT_ONCE
         for topic in image.topics_by_name.values():
-            self._update_topic(topic, range(len(topic.partitions)), high_watermarks)
+            indexes = range(len(topic.partitions))
+            room = self._update_topic(topic, indexes, room, high_watermarks)
 
     def metadata_changed(self, changes: MetadataChanges, image: MetadataImage) -> None:
         """The listener itself."""
@@ -80,10 +87,11 @@ class HostedReplicas:
             if change.after is None:
                 gone += self._retire(change.topic)
         if gone:
-            self._write_checkpoints(self._logs.delete(gone, self._clock.wall_ms()))
+            self._replica_logs.delete(gone, at_once=len(gone) <= _AT_ONCE)
+        room = _AT_ONCE
         for change in changes.topics.values():
             if change.after is not None:
-                self._update_topic(change.after, change.partitions, {})
+                room = self._update_topic(change.after, change.partitions, room)
         for resource_type, name in changes.configs:
             if resource_type == ConfigResource.TOPIC and name in image.topics_by_name:
                 self._logs.set_config(name, self._configs.of(image, name))
@@ -108,39 +116,42 @@ class HostedReplicas:
         self,
         topic: TopicImage,
         indexes: Iterable[int],
-        high_watermarks: Mapping[tuple[str, int], int],
-    ) -> None:
+        room: int,
+        high_watermarks: Mapping[tuple[str, int], int] = _NONE,
+    ) -> int:
+        """Bring partitions to what the image says; how many more logs may be made at once."""
         for index in indexes:
             image = topic.partitions[index]
-            if self._node_id in image.replicas:
-                self._update_partition(topic, index, image, high_watermarks)
-
-    def _update_partition(
-        self,
-        topic: TopicImage,
-        index: int,
-        image: PartitionImage,
-        high_watermarks: Mapping[tuple[str, int], int],
-    ) -> None:
-        partition = self._partitions.get(topic.name, index)
-        if partition is None or partition.topic_id != topic.topic_id:
-            try:
-                log = self._logs.create(
-                    topic.name,
-                    index,
-                    topic_id=topic.topic_id,
-                    now_ms=self._clock.wall_ms(),
-                    directory_id=image.directories[image.replicas.index(self._node_id)],
+            if self._node_id not in image.replicas:
+                continue
+            partition = self._partitions.get(topic.name, index)
+            if partition is None:
+                partition = self._replica_logs.refused(topic.name, index)
+            if partition is None or partition.topic_id != topic.topic_id:
+                log = self._logs.get(topic.name, index)
+                if log is not None and log.topic_id == topic.topic_id:
+                    partition = self._partition_of(topic, index, log)
+                    partition.restore_high_watermark(high_watermarks.get((topic.name, index), 0))
+                    self._partitions.add(partition)
+                else:
+                    partition = self._partition_of(topic, index, self._replica_logs.make)
+                    directory_id = image.directories[image.replicas.index(self._node_id)]
+                    # Coordinators read the logs of their topics as soon as they lead them.
+                    at_once = room > 0 or topic.name in INTERNAL_TOPICS
+                    self._replica_logs.add(partition, directory_id, at_once=at_once)
+                    room -= 1
+            partition.lead_or_follow(
+                Leadership(
+                    image.leader,
+                    image.leader_epoch,
+                    image.replicas,
+                    image.isr,
+                    image.partition_epoch,
                 )
-            except KafkaError as error:
-                logger.error("%s-%s is offline: %s", topic.name, index, error)
-                self._partitions.mark_offline(topic.name, index, topic.topic_id)
-                return
-            partition = Partition(topic.name, index, topic.topic_id, log, self._node_id)
-            partition.restore_high_watermark(high_watermarks.get((topic.name, index), 0))
-            self._partitions.add(partition)
-        partition.lead_or_follow(
-            Leadership(
-                image.leader, image.leader_epoch, image.replicas, image.isr, image.partition_epoch
             )
-        )
+        return room
+
+    def _partition_of(
+        self, topic: TopicImage, index: int, log: PartitionLog | MakeLog
+    ) -> Partition:
+        return Partition(topic.name, index, topic.topic_id, log, self._node_id)

@@ -45,6 +45,13 @@ class Parked:
         if self._callback is not None:
             self._callback(reply)
 
+    def complete_with(self, reply: Reply | Parked) -> None:
+        """Complete with a reply that may itself come later."""
+        if isinstance(reply, Parked):
+            reply.when_done(self.complete)
+        else:
+            self.complete(reply)
+
     def when_done(self, callback: Callable[[Reply], None]) -> None:
         if self._done:
             callback(self._reply)

@@ -18,19 +18,25 @@ logger = logging.getLogger(__name__)
 class Wakeups:
     """What has to be looked at again because there is new data."""
 
-    __slots__ = ("_pending", "_scheduler")
+    __slots__ = ("_is_held", "_pending", "_scheduler")
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._pending: list[Callable[[], None]] = []
+        self._is_held = False
+
+    def hold(self) -> None:
+        """Whoever calls this appends now, and calls `run` when it is done."""
+        self._is_held = True
 
     def add(self, look_again: Callable[[], None]) -> None:
-        if not self._pending:
+        if not (self._pending or self._is_held):
             self._scheduler.call_soon(self.run)
         self._pending.append(look_again)
 
     def run(self) -> None:
         """Wake all that wait; nothing happens if somebody has done so already."""
+        self._is_held = False
         pending, self._pending = self._pending, []
         for look_again in pending:
             try:

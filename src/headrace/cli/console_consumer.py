@@ -113,13 +113,11 @@ class Consumer:
         timeout_ms = self._args.timeout_ms
         waited_from = time.monotonic()
         while True:
-            self._look_for_partitions()
             wait_ms = (
                 _POLL_MS if timeout_ms is None or timeout_ms < 0 else min(_POLL_MS, timeout_ms)
             )
-            if not self._reader.positions:
-                time.sleep(wait_ms / 1000)
-            for batch in self._reader.poll(wait_ms):
+            self._look_for_partitions(wait_ms)
+            for batch in self._reader.poll(wait_ms) if self._reader.positions else ():
                 yield batch
                 if batch.records:
                     waited_from = time.monotonic()
@@ -153,7 +151,13 @@ class Consumer:
 
     # ---------------------------------------------------------------- which partitions
 
-    def _look_for_partitions(self) -> None:
+    def _look_for_partitions(self, wait_ms: int) -> None:
+        """Find what to read; while there is nothing, wait so long."""
+        self._find_partitions()
+        if not self._reader.positions:
+            time.sleep(wait_ms / 1000)
+
+    def _find_partitions(self) -> None:
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _DISCOVERY_SECONDS

@@ -11,7 +11,7 @@ from headrace.cli.record_format import RecordFormat
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
 from headrace.client.groups_consumer import GroupConsumer, GroupConsumerConfig
-from headrace.client.groups_member import MemberConfig
+from headrace.client.membership.config import member_config
 
 
 class GroupedConsumer(Consumer):
@@ -39,8 +39,8 @@ class GroupedConsumer(Consumer):
         finally:
             self._group.close()
 
-    def _look_for_partitions(self) -> None:
-        self._group.keep_up()
+    def _look_for_partitions(self, wait_ms: int) -> None:
+        self._group.keep_up(wait_ms)
 
     def _print(self, batch: FetchedBatch, limit: int) -> bool:
         room = limit - self.count
@@ -62,20 +62,8 @@ def group_config(
     settings: dict[str, str], group: str, read_committed: bool, reset_to: int | None
 ) -> GroupConsumerConfig:
     """The settings of a consumer in a group, under Kafka's names."""
-    if settings.get("group.protocol", "classic").lower() != "classic":
-        raise CommandFailedError(
-            "group.protocol=consumer is not supported by this tool yet, only classic;"
-            " other clients may use it with this cluster."
-        )
-    default = MemberConfig(group)
     try:
-        member = MemberConfig(
-            group,
-            settings.get("group.instance.id"),
-            int(settings.get("session.timeout.ms", default.session_timeout_ms)),
-            int(settings.get("heartbeat.interval.ms", default.heartbeat_interval_ms)),
-            int(settings.get("max.poll.interval.ms", default.max_poll_interval_ms)),
-        )
+        member = member_config(settings, group)
         commit_ms = int(settings.get("auto.commit.interval.ms", 5_000))
     except ValueError as error:
         raise CommandFailedError(str(error)) from error

@@ -67,13 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.line_reader not in _LINE_READERS:
-        raise CommandFailedError(
-            f"--line-reader {args.line_reader} is a Java class; only lines of text are supported."
-        )
-    reader = LineReader(
-        read_command_config(args.reader_config) | parse_property_options(args.reader_property)
-    )
+    reader = _line_reader(args)
     settings = producer_settings(args)
     config = client_config(args, "console-producer", settings)
     failures: list[KafkaError] = []
@@ -89,6 +83,21 @@ def run(args: argparse.Namespace) -> int:
         sender = RecordSender(client, args.topic, producer_config(settings), on_error)
         _send_lines(args, reader, sender, int(settings["linger.ms"]))
     return 1 if failures else 0
+
+
+def _line_reader(args: argparse.Namespace) -> LineReader:
+    """Lines of text, or of JSON to be written with a schema."""
+    from headrace.cli.registry_formats import RegistryLineReader, is_registry_reader
+
+    properties = read_command_config(args.reader_config)
+    properties |= parse_property_options(args.reader_property)
+    if is_registry_reader(args.line_reader, properties):
+        return RegistryLineReader(args.line_reader, properties, args.topic)
+    if args.line_reader not in _LINE_READERS:
+        raise CommandFailedError(
+            f"--line-reader {args.line_reader} is a Java class; only lines of text are supported."
+        )
+    return LineReader(properties)
 
 
 def _send_lines(

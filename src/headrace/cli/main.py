@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Protocol, cast
+from typing import NoReturn, Protocol, cast
 
 from headrace.cli.tools import THEMES, Tool, find_tool
 
@@ -72,7 +72,7 @@ def load(tool: Tool) -> ToolModule:
 
 def build_parser(tool: Tool, module: ToolModule) -> argparse.ArgumentParser:
     """The parser of one tool, with what all tools have."""
-    parser = argparse.ArgumentParser(
+    parser = ToolParser(
         prog=f"headrace {tool.name}",
         description=f"{tool.summary[0].upper()}{tool.summary[1:]}.",
         formatter_class=HelpFormatter,
@@ -80,6 +80,22 @@ def build_parser(tool: Tool, module: ToolModule) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version_line())
     module.add_arguments(parser)
     return parser
+
+
+class ToolParser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence; the usage of most tools would fill the screen."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = f"{self.prog}: {message}.{self._hint(message)}"
+        self.exit(2, f"{sentence}\nType `{self.prog} --help` for the options.\n")
+
+    def _hint(self, message: str) -> str:
+        from difflib import get_close_matches
+
+        words = message.partition("unrecognized arguments: ")[2].split()
+        known = list(self._option_string_actions)
+        close = get_close_matches(words[0].partition("=")[0], known, 1) if words else []
+        return f" Did you mean {close[0]}?" if close else ""
 
 
 class HelpFormatter(argparse.HelpFormatter):

@@ -111,6 +111,10 @@ def find_format(class_name: str, properties: Mapping[str, str]) -> RecordFormat:
     name = class_name.rpartition(".")[2]
     if name == "NoOpMessageFormatter":
         return no_format
+    from headrace.cli.registry_formats import RegistryFormat, is_registry_format
+
+    if is_registry_format(class_name, properties):
+        return RegistryFormat(class_name, properties)
     if name in ("DefaultMessageFormatter", "LoggingMessageFormatter"):
         return DefaultFormat(properties)
     from headrace.cli.coordinator_format import FORMATTERS, coordinator_format

@@ -13,17 +13,18 @@ from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_bootstrap_server, open_client, read_command_config
 from headrace.cli.console_group import group_config
 from headrace.cli.consumer_groups_errors import sentence
-from headrace.cli.failure import CommandFailedError
 from headrace.cli.verifiable_events import StopSignal, emit
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
 from headrace.client.groups_consumer import GroupConsumer, GroupConsumerConfig
 from headrace.client.leaders import TopicPartition
+from headrace.client.membership.config import CLASSIC, CONSUMER
 from headrace.client.metadata import ask_topics
 from headrace.client.offsets import EARLIEST, LATEST
 from headrace.records.record import Record
 
 _POLL_MS = 500
+_DEFAULT_STRATEGY = "org.apache.kafka.clients.consumer.RangeAssignor"
 _RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 
 
@@ -33,9 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--topic", required=True, help="the topic to read")
     add("--group-id", required=True, help="the group to join")
     add("--group-instance-id", metavar="ID", help="be this static member of the group")
-    add("--group-protocol", default="classic", help="classic; consumer is not supported yet")
-    add("--group-remote-assignor", help=argparse.SUPPRESS)
-    add("--assignment-strategy", help=argparse.SUPPRESS)
+    add("--group-protocol", default=CLASSIC, help="classic (the default) or consumer (KIP-848)")
+    add(
+        "--group-remote-assignor",
+        metavar="NAME",
+        help="uniform or range: the broker's assignor, for the consumer protocol",
+    )
+    add(
+        "--assignment-strategy",
+        default=_DEFAULT_STRATEGY,
+        metavar="CLASS,...",
+        help="RangeAssignor (the default), RoundRobinAssignor, StickyAssignor or"
+        " CooperativeStickyAssignor, for the classic protocol",
+    )
     add("--max-messages", type=int, default=-1, metavar="N", help="how many (default: no end)")
     add("--session-timeout", type=int, default=30_000, metavar="MS", help="of the member")
     add("--verbose", action="store_true", help="tell of every record")
@@ -45,9 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    strategy = (args.assignment_strategy or "RangeAssignor").rpartition(".")[2]
-    if strategy != "RangeAssignor":
-        raise CommandFailedError(f"The assignor {strategy} is not supported, only RangeAssignor.")
     settings = read_command_config(args.command_config)
     with open_client(args, "verifiable-consumer", settings) as client, StopSignal() as stop:
         consumer = VerifiableConsumer(client, args, _config(args, settings))
@@ -65,10 +73,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _config(args: argparse.Namespace, settings: dict[str, str]) -> GroupConsumerConfig:
     given = {
-        "session.timeout.ms": str(args.session_timeout),
         "group.protocol": args.group_protocol,
         "enable.auto.commit": str(args.enable_autocommit),
     }
+    if args.group_protocol.lower() == CONSUMER:
+        if args.group_remote_assignor is not None:
+            given["group.remote.assignor"] = args.group_remote_assignor
+    else:
+        given["session.timeout.ms"] = str(args.session_timeout)
+        given["partition.assignment.strategy"] = args.assignment_strategy
     if args.group_instance_id is not None:
         given["group.instance.id"] = args.group_instance_id
     committed = settings.get("isolation.level", "").lower() == "read_committed"
@@ -89,14 +102,19 @@ class VerifiableConsumer:
 
     def run(self, stop: StopSignal) -> None:
         while not stop.is_set and not self._is_finished():
-            self._group.keep_up()
-            self._take(list(self._group.reader.poll(_POLL_MS)))
+            self._group.keep_up(_POLL_MS)
+            if self._group.reader.positions:
+                self._take(list(self._group.reader.poll(_POLL_MS)))
 
     def close(self) -> None:
         self._group.close()
 
     def revoked(self, partitions: Iterable[TopicPartition]) -> None:
         emit("partitions_revoked", partitions=[_partition(tp) for tp in partitions])
+
+    def lost(self, partitions: Iterable[TopicPartition]) -> None:
+        """Told as Kafka's tool does, whose listener knows no difference."""
+        self.revoked(partitions)
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> None:
         emit("partitions_assigned", partitions=[_partition(tp) for tp in partitions])

@@ -79,6 +79,11 @@ class BlockingConnection:
         with contextlib.suppress(OSError):
             self._socket.close()
 
+    def interrupt(self) -> None:
+        """From another thread: whoever waits for an answer gets `ConnectionFailedError` now."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def _connect(self) -> socket.socket:
         try:
             connected = socket.create_connection(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,10 +11,20 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.errors import error_for_code
 from headrace.client.fetching import FetchConfig, PartitionReader
-from headrace.client.groups_member import LOST, Assignment, GroupMember, MemberConfig
 from headrace.client.groups_offsets import CommittedOffset, commit_offsets, committed_offsets
 from headrace.client.leaders import TopicPartition
+from headrace.client.membership.config import MemberConfig
+from headrace.client.membership.machine import Change
+from headrace.client.membership.member import GroupMember
 from headrace.client.offsets import list_offsets, require_offsets
+
+#: After these the member is in the group no more, and has to join again.
+_LOST = (
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.FENCED_MEMBER_EPOCH,
+)
+_STALE_ATTEMPTS = 3
 
 #: Where to begin when nothing is committed: a timestamp for ListOffsets, or None for an error.
 ResetPolicy = int | None
@@ -37,6 +46,8 @@ class RebalanceListener(Protocol):
 
     def revoked(self, partitions: Iterable[TopicPartition]) -> None: ...
 
+    def lost(self, partitions: Iterable[TopicPartition]) -> None: ...
+
     def assigned(self, partitions: Iterable[TopicPartition]) -> None: ...
 
 
@@ -56,20 +67,22 @@ class GroupConsumer:
         self._find_topics = find_topics
         self._listener = listener
         self._group = config.member.group_id
-        self._member = GroupMember(client, config.member)
-        self._topics: Mapping[str, int] = {}
+        self._member = GroupMember(client.config, config.member)
+        self._has_joined = False
         self._look_at = 0.0
         self._commit_at = 0.0
         self._taken: dict[TopicPartition, int] = {}
         self.reader = PartitionReader(client, config.fetch)
 
-    def keep_up(self) -> None:
-        """Do what the group wants of its members now; may wait for a rebalance to end."""
-        has_changed = self._look_for_topics()
-        if not self._topics:
-            return
-        if has_changed or not self._member.is_in_place():
-            self._rebalance()
+    def keep_up(self, wait_ms: int = 0) -> None:
+        """Do what the group wants of its members now.
+
+        While there is nothing to read, it waits so long for that to change.
+        """
+        self._look_for_topics()
+        change = self._member.poll(0 if self.reader.positions else wait_ms)
+        if change is not None:
+            self._carry_out(change)
         elif self._config.enable_auto_commit and time.monotonic() >= self._commit_at:
             self._auto_commit()
 
@@ -82,60 +95,65 @@ class GroupConsumer:
         """Commit these offsets, or how far all partitions are; raises what the group says."""
         wanted = dict(self._taken if offsets is None else offsets)
         rows = {partition: CommittedOffset(offset) for partition, offset in wanted.items()}
-        commit_offsets(self._client, self._group, rows, self._member.membership)
+        self._commit(rows)
         for partition, offset in wanted.items():
             if self._taken.get(partition) == offset:
                 del self._taken[partition]
 
     def close(self) -> None:
-        """Commit what is dealt with, and leave the group."""
-        if self._config.enable_auto_commit:
-            self._auto_commit()
-        self._give_up_partitions()
-        with contextlib.suppress(KafkaError):  # the session will time out instead
-            self._member.leave()
+        """Commit what is dealt with, give everything up, and leave the group."""
+        try:
+            if self._config.enable_auto_commit:
+                self._auto_commit()
+            had = frozenset(self.reader.positions)
+            self._give_up(had)
+            if self._listener is not None and self._has_joined:
+                self._listener.revoked(sorted(had))
+        finally:
+            self._member.close()
 
     # ---------------------------------------------------------------- rebalances
 
-    def _look_for_topics(self) -> bool:
-        """Whether the subscription has changed, or what the leader has to share out."""
+    def _look_for_topics(self) -> None:
         if time.monotonic() < self._look_at:
-            return False
-        self._look_at = time.monotonic() + self._config.metadata_max_age_ms / 1000
+            return
         found = dict(self._find_topics())
-        known, self._topics = self._topics, found
-        if not found:
-            self._look_at = 0.0
-        assignment = self._member.assignment
-        if assignment is None:
-            return False
-        return found.keys() != known.keys() or (assignment.is_leader and found != known)
+        if found:
+            self._look_at = time.monotonic() + self._config.metadata_max_age_ms / 1000
+            self._member.subscribe(found)
 
-    def _rebalance(self) -> None:
-        if self._config.enable_auto_commit:
+    def _carry_out(self, change: Change) -> None:
+        """What goes is committed and told of before anything comes (KIP-429's order)."""
+        if self._config.enable_auto_commit and not change.is_lost:
             self._auto_commit()
-        self._give_up_partitions()
-        assignment = self._member.join(self._topics)
-        self.reader.assign(self._start_positions(assignment))
-        self._commit_at = time.monotonic() + self._config.auto_commit_interval_ms / 1000
-        if self._listener is not None:
-            self._listener.assigned(sorted(assignment.partitions))
+        # What the group has given away may include what came while it did so.
+        going = frozenset(self.reader.positions) if change.is_lost else change.revoked
+        self._give_up(going)
+        # An eager member tells of every rebalance, a cooperative one only of what really goes.
+        is_eager = not (self._config.member.is_cooperative or change.is_assignment)
+        is_told = bool(going) or (is_eager and not change.is_lost)
+        if self._listener is not None and self._has_joined and is_told:
+            tell = self._listener.lost if change.is_lost else self._listener.revoked
+            tell(sorted(going))
+        if change.is_assignment:
+            self.reader.assign(self._start_positions(change.added))
+            self._has_joined = True
+            self._commit_at = time.monotonic() + self._config.auto_commit_interval_ms / 1000
+        self._member.carried_out(change)
+        if change.is_assignment and self._listener is not None:
+            self._listener.assigned(sorted(change.added))
 
-    def _give_up_partitions(self) -> None:
-        had = sorted(self.reader.positions)
-        self.reader.positions.clear()
-        self._taken.clear()
-        if self._listener is not None and self._member.membership.member_id:
-            self._listener.revoked(had)
+    def _give_up(self, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
+            self.reader.positions.pop(partition, None)
+            self._taken.pop(partition, None)
 
-    def _start_positions(self, assignment: Assignment) -> dict[TopicPartition, int]:
+    def _start_positions(self, added: frozenset[TopicPartition]) -> dict[TopicPartition, int]:
+        if not added:
+            return {}
         committed = committed_offsets(self._client, self._group, require_stable=True)
-        positions = {
-            partition: committed[partition].offset
-            for partition in assignment.partitions
-            if partition in committed
-        }
-        new = sorted(assignment.partitions - positions.keys())
+        positions = {p: committed[p].offset for p in added if p in committed}
+        new = sorted(added - positions.keys())
         if not new:
             return positions
         if self._config.fetch.reset_to is None:
@@ -147,15 +165,31 @@ class GroupConsumer:
         wanted = dict.fromkeys(new, self._config.fetch.reset_to)
         return positions | require_offsets(list_offsets(self._client, wanted))
 
+    # ---------------------------------------------------------------- commits
+
+    def _commit(self, rows: Mapping[TopicPartition, CommittedOffset]) -> None:
+        """Again with the new epoch when it moved on meanwhile, which costs a member nothing."""
+        for attempt in range(_STALE_ATTEMPTS):
+            membership = self._member.membership
+            try:
+                commit_offsets(self._client, self._group, rows, membership)
+            except KafkaError as error:
+                is_last = attempt == _STALE_ATTEMPTS - 1
+                if error.code is not ErrorCode.STALE_MEMBER_EPOCH or is_last:
+                    raise
+                time.sleep(self._client.config.retry_backoff_ms / 1000)
+            else:
+                return
+
     def _auto_commit(self) -> None:
         """A commit that comes too late for its generation is not an error: others go on there."""
         self._commit_at = time.monotonic() + self._config.auto_commit_interval_ms / 1000
-        if not self._taken or self._member.assignment is None:
+        if not self._taken:
             return
         try:
             self.commit()
         except KafkaError as error:
-            if error.code in LOST:
-                self._member.forget()
-            elif error.code is not ErrorCode.REBALANCE_IN_PROGRESS:
+            if error.code in _LOST:
+                self._member.lost()
+            elif error.code not in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.STALE_MEMBER_EPOCH):
                 raise

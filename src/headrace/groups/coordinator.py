@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.base.errors import KafkaError
 from headrace.base.outcome import Outcome
+from headrace.groups.activity import Activity
 from headrace.groups.call import Call, ClientInfo, GroupOutcome
 from headrace.groups.classic.classic_groups import ClassicGroups
 from headrace.groups.config import GroupConfig
@@ -73,6 +74,8 @@ class GroupCoordinator:
         return self._timers[parsed.kind](parsed, now_ms)
 
     def loaded(self, now_ms: int) -> GroupOutcome:
+        # What was replayed was done by those before.
+        self.groups.activity = Activity()
         return _together([part.loaded(now_ms) for part in self._parts])
 
     def topics_changed(

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.groups.activity import Activity
 from headrace.groups.group import Group
 
 
 class GroupStore:
     """Filled by applied records, and by the first join of a group that no record knows yet."""
 
-    __slots__ = ("_groups",)
+    __slots__ = ("_groups", "activity")
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
+        #: What all parts of the coordinator count.
+        self.activity = Activity()
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups.values())

@@ -66,6 +66,7 @@ class OffsetCommits:
                         partition_index=partition.partition_index, error_code=int(error)
                     )
                 )
+        self._groups.activity.offset_commits += len(outcome.records)
         outcome.replies.append((call.token, response))
         return outcome
 
@@ -97,6 +98,7 @@ class OffsetCommits:
                         partition_index=partition.partition_index, error_code=int(error)
                     )
                 )
+        self._groups.activity.offset_commits += len(outcome.records)
         outcome.replies.append((call.token, response))
         return outcome
 

@@ -59,6 +59,7 @@ class OffsetDeletions:
                 )
                 if not is_subscribed and self._exists(*place):
                     outcome.records.append(tombstone(*place))
+        self._groups.activity.offset_deletions += len(outcome.records)
         outcome.replies.append((call.token, response))
         return outcome
 
@@ -121,6 +122,7 @@ class OffsetDeletions:
                     is_bare = False
                 else:
                     outcome.records.append(tombstone(group_id, topic, partition))
+                    self._groups.activity.offset_expirations += 1
         if is_bare and group.is_empty:
             outcome.records += group.tombstones()
 

@@ -44,6 +44,8 @@ class OffsetStore:
         #: The producers whose open transactions touch an offset.
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
         self._order = 0
+        #: How many offsets are committed.
+        self.count = 0
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         topics = self._committed.get(group_id)
@@ -110,13 +112,17 @@ class OffsetStore:
 
     def _put(self, place: OffsetPlace, committed: CommittedOffset) -> None:
         group_id, topic, partition = place
-        self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+        partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
+        if partition not in partitions:
+            self.count += 1
+        partitions[partition] = committed
 
     def _remove(self, place: OffsetPlace) -> None:
         group_id, topic, partition = place
         topics = self._committed.get(group_id)
         if topics is not None and topic in topics:
-            topics[topic].pop(partition, None)
+            if topics[topic].pop(partition, None) is not None:
+                self.count -= 1
             if not topics[topic]:
                 del topics[topic]
             if not topics:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 
 from headrace.groups import records
+from headrace.groups.offset_codec import decode_offset, encode_offset
 from headrace.protocol import compiler
 from headrace.protocol.coordinator_record import CoordinatorRecord
 from headrace.protocol.errors import ProtocolError
@@ -46,6 +47,12 @@ class GroupRecordCodec:
     def encode(
         self, key: CoordinatorRecord, value: CoordinatorRecord | None
     ) -> tuple[bytes, bytes | None]:
+        if type(key) is records.OffsetCommitKey and (
+            value is None or type(value) is records.OffsetCommitValue
+        ):
+            encoded = encode_offset(key, value)
+            if encoded is not None:
+                return encoded
         key_bytes = _SHORT.pack(key.record_type) + compiler.encode(key, 0)
         if value is None:
             return key_bytes, None
@@ -55,6 +62,10 @@ class GroupRecordCodec:
     def decode(
         self, key: bytes, value: bytes | None
     ) -> tuple[CoordinatorRecord, CoordinatorRecord | None] | None:
+        if value is not None:
+            offset = decode_offset(key, value)
+            if offset is not None:
+                return offset
         if len(key) < 2:
             raise ProtocolError("a record of __consumer_offsets has no type")
         (kind,) = _SHORT.unpack_from(key)

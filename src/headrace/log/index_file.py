@@ -112,6 +112,14 @@ class IndexFile:
         self._stored = count
         self.unsynced = True
 
+    def create(self) -> None:
+        """Make the file, which must not be there yet."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        os.close(os.open(self.path, flags, 0o644))
+        self._pending = bytearray()
+        self._stored = 0
+        self.unsynced = True
+
     def reset(self) -> None:
         """Forget every entry, in memory and in the file."""
         self._pending = bytearray()

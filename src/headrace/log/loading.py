@@ -43,9 +43,9 @@ def create_log(
         producer_expiration_ms=producer_expiration_ms,
     )
     if topic_id != ZERO_UUID:
-        log.unsynced_paths.append(write_topic_id(directory, topic_id))
+        log.unsynced_paths.append(write_topic_id(directory, topic_id, is_new=True))
     log.log_start_offset = log.log_end_offset = log.recovery_point = start_offset
-    _begin(log, start_offset, now_ms)
+    _begin(log, start_offset, now_ms, is_new=True)
     log.last_flush_ms = now_ms
     return log
 
@@ -147,9 +147,10 @@ def _set_start(log: LogState, log_start_offset: int, now_ms: int) -> None:
     _begin(log, log_start_offset, now_ms)
 
 
-def _begin(log: LogState, offset: int, now_ms: int) -> None:
-    """Give a log that has no segment its first one."""
-    log.active = Segment.create(log.files, log.directory, offset, now_ms)
+def _begin(log: LogState, offset: int, now_ms: int, *, is_new: bool = False) -> None:
+    """Give a log that has no segment its first one; a new directory has nothing to clear away."""
+    create = Segment.create_first if is_new else Segment.create
+    log.active = create(log.files, log.directory, offset, now_ms)
     log.segments.add(log.active)
     log.producers.end_offset = offset
 

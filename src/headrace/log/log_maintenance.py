@@ -6,7 +6,7 @@ partitions that went with it are in `LogManager.unavailable` from then on.
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, TopicPartition
@@ -17,9 +17,29 @@ from headrace.log.directories import remove_directory as remove_directory
 from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.log_registry import LogRegistry
 from headrace.log.partition_log import PartitionLog
+from headrace.log.retention import remove_files
+from headrace.log.swapping import DirectorySync
 
 #: What a round of compaction meets when its log was deleted or renamed under it.
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
+
+
+class FileRemoval:
+    """Files of one log that are to go; `run` may be called in another thread."""
+
+    __slots__ = ("error", "log", "paths")
+
+    def __init__(self, log: PartitionLog, paths: list[str]) -> None:
+        self.log = log
+        self.paths = paths
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        """Wait for the disk. Never raises: `finish_removal` looks at `error`."""
+        try:
+            remove_files(self.paths)
+        except OSError as error:
+            self.error = error
 
 
 class LogMaintenance:
@@ -46,12 +66,9 @@ class LogMaintenance:
 
     def delete_due_files(self, now_ms: int, budget: int = 5000) -> bool:
         """Remove files of deleted segments whose `file.delete.delay.ms` is over."""
-        for _, log in self._visit("delete_due_files", budget):
-            if log.pending_deletes:
-                try:
-                    log.delete_due_files(now_ms)
-                except LogDirFailure as failure:
-                    self._manager.handle_failure(failure)
+        for removal in self.take_due_files(now_ms, budget):
+            removal.run()
+            self.finish_removal(removal)
         return bool(self._waiting["delete_due_files"])
 
     def expire_producers(self, now_ms: int, budget: int = 5000) -> bool:
@@ -93,6 +110,25 @@ class LogMaintenance:
             self._add_high_watermarks(written, directory, high_watermark)
         return written
 
+    def take_due_files(self, now_ms: int, budget: int = 5000) -> "list[FileRemoval]":
+        """Files of deleted segments whose delay is over, of some logs; empty when all had a look.
+
+        Run each in any thread, then give it to `finish_removal`.
+        """
+        while True:
+            due = [
+                FileRemoval(log, paths)
+                for _, log in self._visit("delete_due_files", budget)
+                if log.pending_deletes and (paths := log.take_due_files(now_ms))
+            ]
+            if due or not self._waiting["delete_due_files"]:
+                return due
+
+    def finish_removal(self, removal: "FileRemoval") -> None:
+        """A disk that cannot remove files takes its directory offline."""
+        if removal.error is not None:
+            self._manager.handle_failure(removal.log.fail("deleting files", removal.error))
+
     def take_due_deletions(self, now_ms: int) -> list[str]:
         """Directories of deleted partitions whose delay is over, for `remove_directory`."""
         due = [path for due_ms, path in self._manager.deleting if due_ms <= now_ms]
@@ -119,16 +155,30 @@ class LogMaintenance:
             self._manager.handle_failure(failure)
             return None
 
-    def finish_clean_job(self, job: CleanJob, result: CleanResult, now_ms: int) -> bool:
-        """Swap in what a job made; False if it came too late."""
+    def swap_in(
+        self, job: CleanJob, result: CleanResult, now_ms: int
+    ) -> Generator[DirectorySync, None, bool]:
+        """Swap in what a job made; what it yields waits for the disk, in any thread.
+
+        Returns False if the result came too late.
+        """
         log = self._manager.logs.get((job.topic, job.partition))
         if log is not None and log.directory != job.directory:
             log = None
         try:
-            return self._manager.cleaning.finish(job, result, log, now_ms)
+            return (yield from self._manager.cleaning.swap_in(job, result, log, now_ms))
         except LogDirFailure as failure:
             self._manager.handle_failure(failure)
             return False
+
+    def finish_clean_job(self, job: CleanJob, result: CleanResult, now_ms: int) -> bool:
+        """The same, waiting for the disk here."""
+        steps = self.swap_in(job, result, now_ms)
+        while True:
+            try:
+                next(steps).run()
+            except StopIteration as end:
+                return bool(end.value)
 
     def clean_job_failed(self, job: CleanJob, error: CleaningError) -> None:
         """Data that cannot be read is left alone from now on; a bad disk takes its directory."""

@@ -14,7 +14,7 @@ from headrace.log.config import LogConfig
 from headrace.log.directories import DataDirectory, remove_directory
 from headrace.log.directory_loading import LoadedDirectory, LoadSettings, load_directory
 from headrace.log.directory_names import partition_directory_name
-from headrace.log.errors import LogDirFailure
+from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.loading import create_log
 from headrace.log.log_removal import LogRemoval
 from headrace.log.partition_log import PartitionLog
@@ -100,7 +100,8 @@ class LogManager(LogRemoval):
         """The log of a partition, made now if it is not there.
 
         It goes to the assigned directory, or else to the one with the fewest partitions. A log of
-        the same name that belonged to another topic id is put aside as stray. Raises KafkaError.
+        the same name that belonged to another topic id is put aside as stray. Raises KafkaError:
+        a `LogDirFailure` with an errno in `PASSING` if a later try may succeed.
         """
         self.require_available(topic, partition)
         log = self.logs.get((topic, partition))
@@ -110,11 +111,19 @@ class LogManager(LogRemoval):
             if topic_id in (log.topic_id, ZERO_UUID):
                 return log
             self.put_aside((topic, partition))
+        full: LogDirFailure | None = None
         for directory in self._choices(topic, partition, directory_id):
-            log = self._create_in(directory, topic, partition, topic_id, now_ms)
-            if log is not None:
+            try:
+                log = self._create_in(directory, topic, partition, topic_id, now_ms)
+            except LogDirFailure as failure:
+                self.handle_failure(failure)
+                if failure.errno in PASSING:
+                    full = failure
+            else:
                 self._add((topic, partition), log)
                 return log
+        if full is not None:
+            raise full  # whoever asked may ask again
         raise KafkaError(
             ErrorCode.KAFKA_STORAGE_ERROR, f"No data directory can take {topic}-{partition}."
         )
@@ -135,7 +144,7 @@ class LogManager(LogRemoval):
 
     def _create_in(
         self, directory: DataDirectory, topic: str, partition: int, topic_id: bytes, now_ms: int
-    ) -> PartitionLog | None:
+    ) -> PartitionLog:
         path = os.path.join(directory.path, partition_directory_name(topic, partition))
         try:
             return create_log(
@@ -155,8 +164,7 @@ class LogManager(LogRemoval):
         except OSError as error:
             with suppress(OSError):
                 remove_directory(path)
-            self.handle_failure(LogDirFailure(path, "creating a log", error))
-            return None
+            raise LogDirFailure(path, "creating a log", error) from error
 
     def _assign_topic_id(self, log: PartitionLog, topic_id: bytes) -> None:
         try:
@@ -169,11 +177,10 @@ class LogManager(LogRemoval):
 
     def set_config(self, topic: str, config: LogConfig) -> None:
         """Give all partitions of a topic other settings."""
-        for key, log in self.logs.items():
-            if key[0] == topic:
-                if log.config.compact and not config.compact:
-                    self.cleaning.abort(key)
-                log.config = config
+        for partition, log in self._by_topic.get(topic, {}).items():
+            if log.config.compact and not config.compact:
+                self.cleaning.abort((topic, partition))
+            log.config = config
 
     def truncate(self, offsets: Mapping[TopicPartition, int], now_ms: int) -> None:
         """Cut logs at their end, as a follower does that left its leader's log.

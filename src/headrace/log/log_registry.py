@@ -48,6 +48,7 @@ class LogRegistry:
         self.config = config if config is not None else LogManagerConfig()
         self.files = files
         self.logs: dict[TopicPartition, PartitionLog] = {}
+        self._by_topic: dict[str, dict[int, PartitionLog]] = {}
         #: Partitions that exist but cannot be used, and why.
         self.unavailable: dict[TopicPartition, str] = {}
         #: Told of the partitions that a failed directory took along.
@@ -87,10 +88,15 @@ class LogRegistry:
 
     def _add(self, key: TopicPartition, log: PartitionLog) -> None:
         self.logs[key] = log
+        self._by_topic.setdefault(key[0], {})[key[1]] = log
         self._counts[self.directory_of(log).path] += 1
 
     def _drop(self, key: TopicPartition) -> None:
         log = self.logs.pop(key)
+        siblings = self._by_topic[key[0]]
+        del siblings[key[1]]
+        if not siblings:
+            del self._by_topic[key[0]]
         self._counts[self.directory_of(log).path] -= 1
 
     # Checkpoints

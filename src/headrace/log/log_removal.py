@@ -22,12 +22,19 @@ class LogRemoval(LogRegistry):
         Run the round that is returned soon: until then a crash could mistake offsets of the old
         partitions for those of new ones with the same names.
         """
+        return self.checkpoint_round(self.retire(keys, now_ms))
+
+    def retire(self, keys: Iterable[TopicPartition], now_ms: int) -> list[DataDirectory]:
+        """The first half of `delete`, for many partitions in pieces: renames only.
+
+        The checkpoints of the directories that are returned have to be written soon.
+        """
         touched: list[DataDirectory] = []
         for key in keys:
             path = self._move(key, DELETE, touched)
             if path is not None:
                 self.deleting.append((now_ms + self.config.file_delete_delay_ms, path))
-        return self.checkpoint_round(touched)
+        return touched
 
     def put_aside(self, key: TopicPartition) -> str | None:
         """Rename a log that belongs to no topic any more; it is kept for people to look at."""

@@ -5,6 +5,7 @@ thing that may run elsewhere is the fsync of a flush (see `flushing`). `loading`
 """
 
 import os
+from collections.abc import Iterator
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log import retention, swapping, truncation
@@ -79,17 +80,24 @@ class PartitionLog(LogAppends, LogReads):
             raise self.fail("moving the log start", error) from error
 
     def retain(self, now_ms: int, high_watermark: int) -> int:
-        """Delete segments that the settings no longer keep, and files whose delay is over."""
+        """Delete segments that the settings no longer keep; their files go later."""
         self.require_healthy()
         try:
             return retention.retain(self, now_ms, high_watermark)
         except OSError as error:
             raise self.fail("deleting segments", error) from error
 
+    def take_due_files(self, now_ms: int) -> list[str]:
+        """Files of deleted segments whose `file.delete.delay.ms` is over, to be removed."""
+        due = [path for due_ms, path in self.pending_deletes if due_ms <= now_ms]
+        if due:
+            self.pending_deletes = [entry for entry in self.pending_deletes if entry[0] > now_ms]
+        return due
+
     def delete_due_files(self, now_ms: int) -> None:
-        """Remove files of deleted segments after `file.delete.delay.ms`."""
+        """Remove them here and now."""
         try:
-            retention.delete_due_files(self, now_ms)
+            retention.remove_files(self.take_due_files(now_ms))
         except OSError as error:
             raise self.fail("deleting files", error) from error
 
@@ -119,13 +127,34 @@ class PartitionLog(LogAppends, LogReads):
 
     # Compaction and directories
 
-    def replace_segments(self, new: list[Segment], old: list[Segment], now_ms: int) -> None:
-        """Put `.cleaned` segments in the place of those they were made from."""
+    def swap_segments(
+        self, new: list[Segment], old: list[Segment], now_ms: int
+    ) -> Iterator[swapping.DirectorySync]:
+        """Put `.cleaned` segments in the place of those they were made from.
+
+        What it yields waits for the disk and may run in another thread; a caller that does not
+        come back leaves the old segments in use, and `.swap` files for loading to finish with.
+        """
         self.require_healthy()
         try:
-            swapping.replace_segments(self, new, old, now_ms)
+            swapping.stage_segments(new)
+            yield from self._synced()
+            swapping.take_over_segments(self, new, old, now_ms)
+            yield from self._synced()
         except OSError as error:
             raise self.fail("swapping compacted segments in", error) from error
+
+    def _synced(self) -> Iterator[swapping.DirectorySync]:
+        sync = swapping.DirectorySync(self.directory)
+        yield sync
+        self.require_healthy()
+        if sync.error is not None:
+            raise sync.error
+
+    def replace_segments(self, new: list[Segment], old: list[Segment], now_ms: int) -> None:
+        """The same, waiting for the disk here."""
+        for sync in self.swap_segments(new, old, now_ms):
+            sync.run()
 
     def rename_directory(self, directory: str) -> None:
         """Rename the partition's directory, as a deletion or a move between disks begins."""

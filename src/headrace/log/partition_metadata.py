@@ -4,7 +4,7 @@ import os
 
 from headrace.base.uuids import format_uuid, parse_uuid
 from headrace.log.file_names import PARTITION_METADATA
-from headrace.log.text_files import read_small_file, replace_text_file
+from headrace.log.text_files import read_small_file, replace_text_file, write_new_file
 
 
 def read_topic_id(directory: str) -> bytes | None:
@@ -25,8 +25,15 @@ def read_topic_id(directory: str) -> bytes | None:
     return parse_uuid(fields["topic_id"].strip())
 
 
-def write_topic_id(directory: str, topic_id: bytes) -> str:
-    """Write the file and return its path; like the data, it is synced by the log's first flush."""
+def write_topic_id(directory: str, topic_id: bytes, *, is_new: bool = False) -> str:
+    """Write the file and return its path; like the data, it is synced by the log's first flush.
+
+    In a new directory there is nothing to replace: a file that a crash left empty counts as none.
+    """
     path = os.path.join(directory, PARTITION_METADATA)
-    replace_text_file(path, f"version: 0\ntopic_id: {format_uuid(topic_id)}", sync=False)
+    text = f"version: 0\ntopic_id: {format_uuid(topic_id)}"
+    if is_new:
+        write_new_file(path, text)
+    else:
+        replace_text_file(path, text, sync=False)
     return path

@@ -6,7 +6,7 @@ The active one goes only if all go; it is rolled first, so that there is always 
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from headrace.log.file_names import DELETED, SEGMENT_KINDS, SNAPSHOT, file_name
 from headrace.log.log_state import LogState
@@ -21,7 +21,6 @@ def retain(log: LogState, now_ms: int, high_watermark: int) -> int:
     if log.config.delete:
         deleted += _delete_while(log, _over_size(log), now_ms, high_watermark)
         deleted += _delete_while(log, _over_age(log, now_ms), now_ms, high_watermark)
-    delete_due_files(log, now_ms)
     return deleted
 
 
@@ -113,15 +112,8 @@ def retire_snapshot(log: LogState, offset: int, due_ms: int) -> None:
     log.pending_deletes.append((due_ms, path))
 
 
-def delete_due_files(log: LogState, now_ms: int) -> None:
-    """Remove files whose delay is over."""
-    if not log.pending_deletes:
-        return
-    waiting = []
-    for due_ms, path in log.pending_deletes:
-        if due_ms > now_ms:
-            waiting.append((due_ms, path))
-            continue
+def remove_files(paths: Iterable[str]) -> None:
+    """Unlink files, which takes a disk its time if they are large. Raises OSError."""
+    for path in paths:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-    log.pending_deletes = waiting

@@ -45,13 +45,23 @@ class SegmentWrites(SegmentFiles):
         """A new, empty segment; files of that name left by a crash are emptied."""
         segment = cls(files, directory, base_offset, suffix=suffix)
         segment.delete_files()
-        files.open(segment.file)
-        segment.offset_index.reset()
-        segment.time_index.reset()
-        segment.created_ms = now_ms
-        segment.indexed_position = 0
-        segment._first_timestamp = segment._max_timestamp = _NO_TIMESTAMP
+        segment._begin(now_ms)
         return segment
+
+    @classmethod
+    def create_first(cls, files: OpenFiles, directory: str, base_offset: int, now_ms: int) -> Self:
+        """The same in a directory that was made just now."""
+        segment = cls(files, directory, base_offset)
+        segment._begin(now_ms)
+        return segment
+
+    def _begin(self, now_ms: int) -> None:
+        self.files.open(self.file)
+        self.offset_index.create()
+        self.time_index.create()
+        self.created_ms = now_ms
+        self.indexed_position = 0
+        self._first_timestamp = self._max_timestamp = _NO_TIMESTAMP
 
     @classmethod
     def open(

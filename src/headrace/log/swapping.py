@@ -5,25 +5,47 @@ ones, never neither: `.cleaned` becomes `.swap` when complete; the old ones beco
 `.swap` loses its suffix. Loading finishes what a crash interrupted (see `interrupted_swaps`).
 """
 
-from headrace.log.file_names import CLEANED, SEGMENT_KINDS, SWAP
+from headrace.log.file_names import CLEANED, SWAP
 from headrace.log.log_state import LogState
 from headrace.log.retention import retire_segment, retire_snapshot
 from headrace.log.segment import Segment
-from headrace.log.text_files import sync_directory, sync_file
+from headrace.log.text_files import sync_directory
 
 
-def replace_segments(log: LogState, new: list[Segment], old: list[Segment], now_ms: int) -> None:
-    """Swap `new` segments, whose files end in `.cleaned`, in for `old` ones."""
-    due_ms = now_ms + log.config.file_delete_delay_ms
-    for segment in new:
-        for kind in SEGMENT_KINDS:
-            sync_file(segment.path(kind))
+class DirectorySync:
+    """The fsync of a directory between two steps; `run` may be called in another thread."""
+
+    __slots__ = ("_directory", "error")
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        """Wait for the disk. Never raises: whoever goes on looks at `error`."""
+        try:
+            sync_directory(self._directory)
+        except FileNotFoundError:
+            pass  # the partition was deleted meanwhile
+        except OSError as error:
+            self.error = error
+
+
+def stage_segments(new: list[Segment]) -> None:
+    """Call `.cleaned` segments, whose bytes are on the disk, complete: they become `.swap`.
+
+    The names have to be on the disk before anything else happens.
+    """
     # From the last on: loading drops a `.swap` at or above the lowest `.cleaned` it finds.
     for segment in sorted(new, key=_base_offset, reverse=True):
         segment.close()
         if segment.suffix == CLEANED:
             segment.rename(SWAP)
-    sync_directory(log.directory)
+
+
+def take_over_segments(log: LogState, new: list[Segment], old: list[Segment], now_ms: int) -> None:
+    """Put `.swap` segments in the place of `old` ones; the directory wants a sync afterwards."""
+    due_ms = now_ms + log.config.file_delete_delay_ms
     kept = {segment.base_offset for segment in new}
     for segment in old:
         log.segments.remove(segment)
@@ -33,7 +55,7 @@ def replace_segments(log: LogState, new: list[Segment], old: list[Segment], now_
     for segment in new:
         segment.rename("")
         log.segments.add(segment)
-    sync_directory(log.directory)
+    log.directory_unsynced = True
 
 
 def _base_offset(segment: Segment) -> int:

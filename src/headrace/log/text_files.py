@@ -1,5 +1,6 @@
 """Small files that are read and replaced as a whole, and what makes files durable."""
 
+import errno
 import os
 import sys
 
@@ -10,18 +11,23 @@ def replace_text_file(path: str, text: str, *, sync: bool) -> None:
     With `sync`, text and name are on the disk when this returns.
     """
     temporary = path + ".tmp"
+    write_new_file(temporary, text, sync=sync)
+    os.replace(temporary, path)
+    if sync:
+        sync_directory(os.path.dirname(path))
+
+
+def write_new_file(path: str, text: str, *, sync: bool = False) -> None:
+    """Write a file that nobody reads yet."""
     data = text.encode("utf-8")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     try:
         if os.write(fd, data) != len(data):
-            raise OSError(28, f"short write to {temporary}")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
         if sync:
             sync_descriptor(fd)
     finally:
         os.close(fd)
-    os.replace(temporary, path)
-    if sync:
-        sync_directory(os.path.dirname(path))
 
 
 def read_small_file(path: str) -> bytes:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendOrigin, AppendResult
 from headrace.log.partition_log import PartitionLog
-from headrace.records.batch import BatchHeader
+from headrace.records.batch import CONTROL_FLAG, BatchHeader
 
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 NO_EPOCH = -1
+#: More than any reader waits for, so that each looks again.
+_ANY_SIZE = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,20 @@ class Leadership:
     partition_epoch: int
 
 
+_UNKNOWN = Leadership(-1, NO_EPOCH, (), (), NO_EPOCH)
+#: Raises KafkaError if the disk refuses.
+MakeLog: TypeAlias = "Callable[[Partition], PartitionLog]"
+
+
 class Partition:
-    """A replica of one partition on this node."""
+    """A replica of one partition on this node.
+
+    Its log may come later: `MakeLog` in place of a log is called when the log is first used, so
+    that thousands of new partitions are known at once though their files take a while.
+    """
 
     __slots__ = (
+        "_make_log",
         "_node_id",
         "_replica_ends",
         "data_waiters",
@@ -46,19 +59,49 @@ class Partition:
         "topic_id",
     )
 
-    def __init__(self, topic: str, index: int, topic_id: bytes, log: PartitionLog, node_id: int):
+    log: PartitionLog
+
+    def __init__(
+        self, topic: str, index: int, topic_id: bytes, log: PartitionLog | MakeLog, node_id: int
+    ):
         self.topic = topic
         self.index = index
         self.topic_id = topic_id
-        self.log = log
-        self.leadership = Leadership(-1, NO_EPOCH, (), (), NO_EPOCH)
-        self.high_watermark = log.log_start_offset
+        self.high_watermark = 0
+        self._make_log: MakeLog | None = None
+        if isinstance(log, PartitionLog):
+            self.log = log
+            self.high_watermark = log.log_start_offset
+        else:
+            self._make_log = log
+        self.leadership = _UNKNOWN
         self._node_id = node_id
         self._replica_ends: dict[int, int] = {}
         #: Called with the number of new readable bytes after each append.
         self.data_waiters: dict[int, Callable[[int], None]] = {}
         #: (offset, callback): called once the high watermark has reached the offset.
         self.replication_waiters: list[tuple[int, Callable[[], None]]] = []
+
+    if not TYPE_CHECKING:  # what mypy saw here, it would take for any attribute at all
+
+        def __getattr__(self, name: str) -> PartitionLog:
+            # Python comes here only while the slot is empty, so a log that is there costs nothing.
+            if name != "log":
+                raise AttributeError(name)
+            self.make_log()
+            return self.log
+
+    @property
+    def has_log(self) -> bool:
+        return self._make_log is None
+
+    def make_log(self) -> None:
+        """Make the log now, if it is not there; raises KafkaError if the disk refuses."""
+        if self._make_log is not None:
+            self.log = self._make_log(self)
+            self._make_log = None
+            self.high_watermark = self.log.log_start_offset
+            self.advance_high_watermark()
 
     @property
     def is_leader(self) -> bool:
@@ -81,7 +124,8 @@ class Partition:
         if self.is_leader and is_new_epoch:
             # The log notes the new epoch with its first batch.
             self._replica_ends.clear()
-        self.advance_high_watermark()
+        if self.has_log:
+            self.advance_high_watermark()
 
     def require_leader(self, current_leader_epoch: int) -> None:
         """Refuse a client whose idea of the leader is older or newer than ours (KIP-320)."""
@@ -114,7 +158,8 @@ class Partition:
         if not result.duplicate:
             self.advance_high_watermark()
             if self.data_waiters:
-                size = len(batch)
+                # The end of a transaction may set more free than its own few bytes.
+                size = _ANY_SIZE if header.attributes & CONTROL_FLAG else len(batch)
                 for waiter in tuple(self.data_waiters.values()):
                     waiter(size)
         return result

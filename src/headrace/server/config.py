@@ -65,9 +65,7 @@ class NodeConfig:
                 raise KafkaError(ErrorCode.INVALID_CONFIG, message)
         values = parse_all(BROKER_SETTINGS, given)
         _check_one_inter_broker_setting(given)
-        listeners = listener_configs(
-            values, protocol_map_is_set="listener.security.protocol.map" in given
-        )
+        listeners = listener_configs(values, given)
         check_rules(values, listeners)
         check_served(values, listeners)
         log_dirs = members(values, "log.dirs") or members(values, "log.dir")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import struct
 from collections.abc import Callable
 from typing import Protocol, cast
@@ -31,8 +32,6 @@ _BUFFER_GROWN = 64 * 1024
 _BUFFER_KEPT_MAX = 1024 * 1024
 #: How far a client may send ahead while its request waits.
 _AHEAD_MAX = 64 * 1024
-#: Responses up to this size are joined into one write; larger ones are not copied again.
-_JOIN_MAX = 32 * 1024
 
 
 class ConnectionOwner(Protocol):
@@ -54,6 +53,7 @@ class Connection(asyncio.BufferedProtocol):
         "_buffer",
         "_dispatcher",
         "_end",
+        "_fd",
         "_file_sender",
         "_info",
         "_is_busy",
@@ -82,6 +82,7 @@ class Connection(asyncio.BufferedProtocol):
         self._end = 0
         self._transport: asyncio.Transport
         self._info: ConnectionInfo
+        self._fd = -1
         self._parked: Parked | None = None
         self._file_sender: FileSender | None = None
         self._is_busy = False
@@ -102,6 +103,9 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             return
         self._info = info
+        socket = self._transport.get_extra_info("socket")
+        if socket is not None:
+            self._fd = socket.fileno()
 
     @property
     def transport(self) -> asyncio.Transport:
@@ -117,6 +121,9 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active_ms = self.now_ms()
         self._serve_frames()
 
+    def _be_active(self) -> None:
+        self.last_active_ms = self.now_ms()
+
     def eof_received(self) -> bool:
         return False
 
@@ -130,6 +137,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
+        self._be_active()
         self._resume()
 
     # Frames
@@ -194,8 +202,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closed:
             return
         if isinstance(reply, list):
-            if sum(map(len, reply)) <= _JOIN_MAX:
-                self._transport.write(b"".join(reply))
+            if len(reply) == 1:
+                self._send_small(cast(bytes, reply[0]))
             elif self._send_large(cast("list[Buffer | FileSlice]", reply)):
                 return
         elif reply is not None:
@@ -204,6 +212,22 @@ class Connection(asyncio.BufferedProtocol):
         if not self._is_serving:
             self._resume()
 
+    def _send_small(self, data: bytes) -> None:
+        """Straight to the socket, which nearly always has room; the transport takes the rest.
+
+        The transport would queue it until the end of the loop's turn, behind whatever else the
+        turn has to do, and a client that waits is waiting for this.
+        """
+        if self._fd >= 0 and self._transport.get_write_buffer_size() == 0:
+            try:
+                sent = os.write(self._fd, data)
+            except OSError:  # no room, or broken: then the transport finds out as well
+                sent = 0
+            if sent == len(data):
+                return
+            data = data[sent:]
+        self._transport.write(data)
+
     def _send_large(self, chunks: list[Buffer | FileSlice]) -> bool:
         """Send megabytes without copying them again; True if that goes on after this returns."""
         has_files = any(isinstance(chunk, FileSlice) for chunk in chunks)
@@ -211,9 +235,10 @@ class Connection(asyncio.BufferedProtocol):
             self._write_all(chunks)
             return False
         if self._file_sender is None:
-            fd = self._transport.get_extra_info("socket").fileno()
             try:
-                self._file_sender = FileSender(asyncio.get_running_loop(), fd)
+                self._file_sender = FileSender(
+                    asyncio.get_running_loop(), self._fd, self._be_active
+                )
             except OSError:  # out of descriptors
                 self._write_all(chunks)
                 return False

@@ -13,6 +13,7 @@ from headrace.broker.coordination.image_topics import ImageTopics
 from headrace.broker.coordination.internal_topics import OFFSETS_TOPIC, InternalTopic
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.broker.replica_logs import ReplicaLogs
 from headrace.groups.config import GroupConfig
 from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.coordinator import GroupCoordinator
@@ -68,6 +69,16 @@ def follow_groups(groups: Groups, partitions: Partitions, plane: MetadataPlane) 
 
     groups.coordinators.start(partitions)
     plane.subscribe(changed)
+
+
+def lead_recovered(coordinators: Coordinators, replica_logs: ReplicaLogs) -> None:
+    """Lead also what comes online later, since the disk had no room for its log at first."""
+
+    def recovered(partition: Partition) -> None:
+        if partition.topic == coordinators.topic and partition.is_leader:
+            coordinators.lead(partition)
+
+    replica_logs.on_recovered.append(recovered)
 
 
 def offsets_topic(values: Values) -> InternalTopic:

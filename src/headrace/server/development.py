@@ -8,7 +8,7 @@ import time
 from headrace.base.uuids import format_uuid, random_uuid
 from headrace.server.config import NodeConfig
 from headrace.server.formatting import FormatPlan, format_storage
-from headrace.server.node import date_line
+from headrace.server.registered_endpoints import date_line
 
 
 def ensure_formatted(config: NodeConfig) -> None:

@@ -29,10 +29,17 @@ Done = Callable[[OSError | None], None]
 class FileSender:
     """The side door of one connection."""
 
-    __slots__ = ("_chunks", "_done", "_is_waiting", "_loop", "_socket")
+    __slots__ = ("_chunks", "_done", "_is_waiting", "_loop", "_progress", "_socket")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, connection_fd: int) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        connection_fd: int,
+        progress: Callable[[], None] = lambda: None,
+    ) -> None:
         self._loop = loop
+        #: Called whenever the client has taken some more.
+        self._progress = progress
         # A descriptor of our own: the loop watches the connection's already.
         self._socket = socket.socket(fileno=os.dup(connection_fd))
         self._socket.setblocking(False)
@@ -46,6 +53,10 @@ class FileSender:
         self._done = done
         self._advance()
 
+    def _go_on(self) -> None:
+        self._progress()
+        self._advance()
+
     def _advance(self) -> None:
         try:
             while self._chunks:
@@ -53,7 +64,7 @@ class FileSender:
         except BlockingIOError:
             if not self._is_waiting:
                 self._is_waiting = True
-                self._loop.add_writer(self._socket.fileno(), self._advance)
+                self._loop.add_writer(self._socket.fileno(), self._go_on)
             return
         except OSError as error:
             self._finish(error)

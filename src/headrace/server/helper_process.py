@@ -30,6 +30,7 @@ class HelperProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def run(self, job: str, argument: Any) -> Any:
         """The job's result; an exception that it raised is raised here."""
@@ -51,13 +52,15 @@ class HelperProcess:
 
     async def _exchange(self, job: str, argument: Any) -> tuple[str, Any]:
         process = self._process
-        if process is None or process.returncode is not None:
+        if not self._is_closed and (process is None or process.returncode is not None):
             process = self._process = await asyncio.create_subprocess_exec(
                 *command(),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 start_new_session=True,
             )
+        if process is None or self._is_closed:
+            raise BrokenPipeError  # the node stops: nobody wants another process now
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
         process.stdin.write(pack((job, argument)))
@@ -81,7 +84,10 @@ class HelperProcess:
             await process.wait()
 
     async def close(self) -> None:
-        """End the process now; a job that is running is lost."""
+        """End the process now and for good; a job that is running or waits is lost."""
+        self._is_closed = True
+        await self._end()
+        async with self._turn:  # whoever was just starting a process sees that it is over
+            await self._end()
         if self._idle is not None:
             self._idle.cancel()
-        await self._end()

@@ -1,7 +1,8 @@
 """A few pages over HTTP/1.1 for machines that watch a node: metrics and health.
 
 It answers GET and HEAD for a fixed set of paths, one request a connection, and nothing a caller
-does can hold more than one small buffer or keep a connection for longer than the time-out.
+does can hold more than one small buffer or keep a connection for longer than the time-out. Who
+connects and asks nothing makes way for those who ask.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 _HEAD_BYTES_MAX = 8192
 _CONNECTIONS_MAX = 32
-_REQUEST_TIMEOUT_S = 10.0
+_HEAD_TIMEOUT_S = 5.0
 _RESPONSE_TIMEOUT_S = 30.0
 _END_OF_HEAD = b"\r\n\r\n"
 PLAIN_TEXT = "text/plain; charset=utf-8"
@@ -49,6 +50,8 @@ class StatusServer:
         self._pages = pages
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
+        #: Those of them that have not asked for anything yet, the oldest first.
+        self._silent: dict[asyncio.StreamWriter, None] = {}
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(
@@ -64,15 +67,18 @@ class StatusServer:
         await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= _CONNECTIONS_MAX:
+        if len(self._open) >= _CONNECTIONS_MAX and not self._drop_a_silent_one():
             writer.transport.abort()
             return
         self._open.add(writer)
+        self._silent[writer] = None
         try:
-            async with asyncio.timeout(_REQUEST_TIMEOUT_S):
-                method, answer = await self._read_and_answer(reader)
-            writer.writelines(_encode(answer, with_body=method != "HEAD"))
+            async with asyncio.timeout(_HEAD_TIMEOUT_S):
+                head = await _read_head(reader)
+            self._silent.pop(writer, None)
             async with asyncio.timeout(_RESPONSE_TIMEOUT_S):
+                method, answer = await self._answer(head)
+                writer.writelines(_encode(answer, with_body=method != "HEAD"))
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
@@ -83,11 +89,20 @@ class StatusServer:
             writer.transport.abort()
         finally:
             self._open.discard(writer)
+            self._silent.pop(writer, None)
 
-    async def _read_and_answer(self, reader: asyncio.StreamReader) -> tuple[str, Answer]:
-        try:
-            head = await reader.readuntil(_END_OF_HEAD)
-        except asyncio.LimitOverrunError:
+    def _drop_a_silent_one(self) -> bool:
+        """Make room at the cost of whoever has kept a connection the longest without a request."""
+        oldest = next(iter(self._silent), None)
+        if oldest is None:
+            return False
+        del self._silent[oldest]
+        self._open.discard(oldest)
+        oldest.transport.abort()
+        return True
+
+    async def _answer(self, head: bytes | None) -> tuple[str, Answer]:
+        if head is None:
             status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             return "", Answer.text(status, f"The request is larger than {_HEAD_BYTES_MAX} bytes.")
         line = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
@@ -106,6 +121,14 @@ class StatusServer:
             paths = ", ".join(self._pages)
             return method, Answer.text(HTTPStatus.NOT_FOUND, f"There is only {paths}.")
         return method, await page()
+
+
+async def _read_head(reader: asyncio.StreamReader) -> bytes | None:
+    """The request up to its empty line; None if it is too long to be one of ours."""
+    try:
+        return await reader.readuntil(_END_OF_HEAD)
+    except asyncio.LimitOverrunError:
+        return None
 
 
 def _encode(answer: Answer, *, with_body: bool) -> list[bytes]:

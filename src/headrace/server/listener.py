@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections import Counter, deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from headrace.base.clock import Clock
 from headrace.broker.authorization import ANONYMOUS, Authorizer
@@ -16,6 +13,12 @@ from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.metrics import BrokerMetrics
 from headrace.server import file_sender
 from headrace.server.connection import Connection
+from headrace.server.connection_limits import (
+    ConnectionCounts,
+    ConnectionLimits,
+    ListenerCounts,
+    RefusalLog,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -24,59 +27,6 @@ _IDLE_CHECK_S = 1.0
 _SEND_FILES_FROM = 64 * 1024
 _NEVER = 1 << 62
 _BACKLOG = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """Kafka's `max.connections*`, `connections.max.idle.ms`, `socket.request.max.bytes`."""
-
-    frame_size_max: int = 104_857_600
-    connections_max: int = 2**31 - 1
-    connections_per_ip_max: int = 2**31 - 1
-    connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
-    creation_rate_max: int = 2**31 - 1
-    idle_ms_max: int = 600_000
-
-
-class ConnectionCounts:
-    """How many connections there are, by client address, over all listeners of a node."""
-
-    def __init__(self, limits: ConnectionLimits, room: int = 2**31 - 1) -> None:
-        self._limits = limits
-        #: What the system's limit of open files leaves (see `file_limit`).
-        self._room = room
-        self._by_host: Counter[str] = Counter()
-        self._total = 0
-        self._recent: deque[float] = deque()
-
-    def __len__(self) -> int:
-        return self._total
-
-    def admit(self, host: str, now_ms: float) -> str | None:
-        """Count a new connection, or say why it is refused."""
-        limits = self._limits
-        if self._total >= limits.connections_max:
-            return f"max.connections of {limits.connections_max} is reached"
-        if self._total >= self._room:
-            return f"the limit of open files leaves room for {self._room} connections"
-        per_ip = limits.connections_per_ip_overrides.get(host, limits.connections_per_ip_max)
-        if self._by_host[host] >= per_ip:
-            return f"max.connections.per.ip of {per_ip} is reached"
-        while self._recent and now_ms - self._recent[0] > 1000.0:
-            self._recent.popleft()
-        if len(self._recent) >= limits.creation_rate_max:
-            return f"max.connection.creation.rate of {limits.creation_rate_max} is reached"
-        if limits.creation_rate_max < 2**31 - 1:
-            self._recent.append(now_ms)
-        self._by_host[host] += 1
-        self._total += 1
-        return None
-
-    def release(self, host: str) -> None:
-        self._total -= 1
-        self._by_host[host] -= 1
-        if self._by_host[host] <= 0:
-            del self._by_host[host]
 
 
 class Listener:
@@ -93,6 +43,7 @@ class Listener:
         counts: ConnectionCounts,
         clock: Clock,
         metrics: BrokerMetrics,
+        own_counts: ListenerCounts | None = None,
     ) -> None:
         self.name = name
         self._socket = sock
@@ -102,6 +53,8 @@ class Listener:
         self._authorizer = authorizer
         self._limits = limits
         self._counts = counts
+        self._own_counts = own_counts or ListenerCounts(name)
+        self._refusals = RefusalLog(logger)
         self._clock = clock
         self._metrics = metrics
         self._connections: dict[Connection, str] = {}
@@ -134,9 +87,10 @@ class Listener:
         peer = transport.get_extra_info("peername") or ("", 0)
         local = transport.get_extra_info("sockname") or (self.host, self.port)
         client_host = _plain_host(peer[0])
-        refusal = self._counts.admit(client_host, self._clock.mono_ms())
+        now_ms = self._clock.mono_ms()
+        refusal = self._counts.admit(client_host, now_ms, self._own_counts)
         if refusal is not None:
-            logger.warning("refusing a connection from %s: %s", client_host, refusal)
+            self._refusals.note(client_host, refusal, now_ms)
             return None
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
@@ -160,7 +114,7 @@ class Listener:
     def closed(self, connection: Connection) -> None:
         host = self._connections.pop(connection, None)
         if host is not None:
-            self._counts.release(host)
+            self._counts.release(host, self._own_counts)
             self.closed_total += 1
             self._metrics.connections_closed += 1
 

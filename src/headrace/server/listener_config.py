@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.settings.broker import BROKER_SETTINGS
 from headrace.base.settings.endpoints import PORT_MAX
-from headrace.base.settings.typed import Values, members, text
+from headrace.base.settings.tables.columns import INT32_MAX
+from headrace.base.settings.typed import Values, integer, members, text
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -26,6 +28,9 @@ class ListenerConfig:
     advertised_host: str | None = None
     advertised_port: int | None = None
     for_controller: bool = False
+    #: `listener.name.<name>.max.connections` and its rate, or what holds for the whole node.
+    connections_max: int = INT32_MAX
+    creation_rate_max: int = INT32_MAX
 
 
 class _Endpoint(NamedTuple):
@@ -35,8 +40,12 @@ class _Endpoint(NamedTuple):
     security_protocol: str
 
 
-def listener_configs(values: Values, *, protocol_map_is_set: bool) -> tuple[ListenerConfig, ...]:
-    """The listeners that the properties describe, each with its own settings together."""
+def listener_configs(values: Values, given: Mapping[str, str]) -> tuple[ListenerConfig, ...]:
+    """The listeners that the properties describe, each with its own settings together.
+
+    `given` are the properties as texts: what they say of one listener is in no table.
+    """
+    protocol_map_is_set = "listener.security.protocol.map" in given
     controllers = controller_listener_names(values)
     protocols = _protocols(values, controllers, is_set=protocol_map_is_set)
     endpoints = _endpoints(members(values, "listeners"), protocols)
@@ -55,9 +64,21 @@ def listener_configs(values: Values, *, protocol_map_is_set: bool) -> tuple[List
             advertised_host=told.host if (told := advertised.get(endpoint.name)) else None,
             advertised_port=told.port if told else None,
             for_controller=endpoint.name in controllers,
+            connections_max=_narrowed(endpoint.name, "max.connections", given, values),
+            creation_rate_max=_narrowed(
+                endpoint.name, "max.connection.creation.rate", given, values
+            ),
         )
         for endpoint in endpoints
     )
+
+
+def _narrowed(listener: str, name: str, given: Mapping[str, str], values: Values) -> int:
+    """A setting of one listener, or the node's."""
+    full_name = f"listener.name.{listener.lower()}.{name}"
+    if full_name not in given:
+        return integer(values, name)
+    return integer({name: BROKER_SETTINGS[name].parse(given[full_name])}, name)
 
 
 def controller_listener_names(values: Values) -> tuple[str, ...]:

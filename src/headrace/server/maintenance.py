@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from headrace.base.clock import Clock
 from headrace.base.errors import KafkaError
 from headrace.broker.partitions import Partitions
+from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.cleaner.job import CleaningError
 from headrace.log.log_maintenance import LogMaintenance, remove_directory
@@ -69,6 +70,11 @@ class Maintenance:
         self.on_no_directory_left: Callable[[str], None] = logger.critical
         self._tasks: list[asyncio.Task[None]] = []
         self._written_high_watermarks: dict[tuple[str, int], int] = {}
+        self._replica_logs: ReplicaLogs | None = None
+
+    def look_after(self, replica_logs: ReplicaLogs) -> None:
+        """Retry what the disk refused from now on."""
+        self._replica_logs = replica_logs
 
     def high_watermark(self, log: PartitionLog) -> int:
         """What the log layer needs to know of replication."""
@@ -82,6 +88,7 @@ class Maintenance:
         self._every(min(config.flush_check_interval_ms, _LOOK_MS), self.flush)
         self._every(_LOOK_MS, self.delete)
         self._every(_LOOK_MS, self.take_failed_directories_offline)
+        self._every(_LOOK_MS, self.make_refused_logs)
         self._logs.on_lost.append(self.lose)
         self._every(
             min(
@@ -126,6 +133,11 @@ class Maintenance:
             self._logs.handle_failure(failure)
         if not self._logs.online:  # whoever took the last one offline
             self.on_no_directory_left("None of the data directories can be used any more.")
+
+    async def make_refused_logs(self) -> None:
+        """Partitions that came while the disk was full get their logs when there is room."""
+        while self._replica_logs is not None and self._replica_logs.try_refused():
+            await _turn()
 
     async def flush(self) -> None:
         """Make logs durable whose `flush.ms` is over or that rolled a segment."""
@@ -179,8 +191,10 @@ class Maintenance:
     async def delete(self) -> None:
         """Remove files and directories whose delay is over."""
         now_ms = self._clock.wall_ms()
-        while self._rounds.delete_due_files(now_ms):
-            await _turn()
+        while removals := self._rounds.take_due_files(now_ms):
+            for removal in removals:
+                await self._scheduler.in_thread(removal.run)
+                self._rounds.finish_removal(removal)
         for path in self._rounds.take_due_deletions(now_ms):
             try:
                 await self._scheduler.in_thread(lambda path=path: remove_directory(path))  # type: ignore[misc]
@@ -203,7 +217,8 @@ class Maintenance:
                 logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
                 self._rounds.clean_job_lost(job)
                 return
-            self._rounds.finish_clean_job(job, result, self._clock.wall_ms())
+            for sync in self._rounds.swap_in(job, result, self._clock.wall_ms()):
+                await self._scheduler.in_thread(sync.run)
 
     async def stop(self, broker_epoch: int) -> None:
         """End the tasks, then flush, checkpoint and mark the clean stop."""

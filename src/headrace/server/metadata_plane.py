@@ -156,6 +156,9 @@ class MetadataPlane:
         try:
             result = command(self._latest)
             reply: Any = result.reply
+            if result.records and self._flusher.refusal is not None:
+                done(self._flusher.refusal)  # at once: those before it wait for room on the disk
+                return
             if result.records:
                 changes = self._write(result.records)
         except KafkaError as error:
@@ -239,7 +242,7 @@ class MetadataPlane:
             entry = pending.popleft()
             if entry.changes is not None:
                 self._show(entry.changes, entry.image)
-            entry.done(entry.reply)
+            _tell(entry.done, entry.reply)
         if not pending:
             self.image = self._latest
 
@@ -258,7 +261,7 @@ class MetadataPlane:
         self._closed = error
         pending, self._pending = self._pending, deque()
         for entry in pending:
-            entry.done(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+            _tell(entry.done, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
         if self.on_failure is not None:
             self.on_failure(error)
 
@@ -277,12 +280,24 @@ class MetadataPlane:
     async def close(self) -> None:
         """Finish what was submitted, then close the files as a clean stop leaves them."""
         self._idle.stop()
-        while self._pending and self._closed is None:
+        while self._pending and self._closed is None and self._flusher.refusal is None:
             self._flusher.schedule()
             await self._flusher.idle()
+        self._flusher.stop_waiting()
+        for entry in self._pending:
+            _tell(entry.done, KafkaError(ErrorCode.NOT_CONTROLLER, "The controller stops."))
+        self._pending.clear()
         await self._snapshots.close()
-        failed = self._closed is not None
+        failed = self._closed is not None or self._flusher.refusal is not None
         self._closed = self._closed or KafkaError(ErrorCode.NOT_CONTROLLER)
         await self._flusher.idle()
         self._carry_out(self.raft.handle(StopRequested()))
         self._store.close(clean=not failed)
+
+
+def _tell(done: Done, reply: Any) -> None:
+    """Hand out a reply. Whatever its receiver makes of it concerns nobody else."""
+    try:
+        done(reply)
+    except Exception:  # the edge of one request
+        logger.exception("a reply of the controller was not taken")

@@ -5,6 +5,7 @@ one of quorum-state), so an empty node has its image in a few milliseconds.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from headrace.base.checks import InvariantBrokenError
 from headrace.base.clock import Clock
@@ -152,20 +153,9 @@ def _broker_request(
         cluster_id=cluster_id,
         incarnation_id=registration.incarnation_id,
         listeners=[
-            broker_registration.Listener(
-                name=end.listener,
-                host=end.host,
-                port=end.port,
-                security_protocol=end.security_protocol,
-            )
-            for end in registration.broker_endpoints
+            broker_registration.Listener(**_address(end)) for end in registration.broker_endpoints
         ],
-        features=[
-            broker_registration.Feature(
-                name=name, min_supported_version=low, max_supported_version=high
-            )
-            for name, (low, high) in SUPPORTED.items()
-        ],
+        features=[broker_registration.Feature(**one) for one in _features()],
         rack=registration.rack,
         log_dirs=list(registration.directory_ids),
         previous_broker_epoch=registration.previous_broker_epoch,
@@ -179,18 +169,25 @@ def _controller_request(
         controller_id=node_id,
         incarnation_id=registration.incarnation_id,
         listeners=[
-            controller_registration.Listener(
-                name=end.listener,
-                host=end.host,
-                port=end.port,
-                security_protocol=end.security_protocol,
-            )
+            controller_registration.Listener(**_address(end))
             for end in registration.controller_endpoints
         ],
-        features=[
-            controller_registration.Feature(
-                name=name, min_supported_version=low, max_supported_version=high
-            )
-            for name, (low, high) in SUPPORTED.items()
-        ],
+        features=[controller_registration.Feature(**one) for one in _features()],
     )
+
+
+def _address(end: EndpointImage) -> dict[str, Any]:
+    """Both requests call these fields by the same names."""
+    return {
+        "name": end.listener,
+        "host": end.host,
+        "port": end.port,
+        "security_protocol": end.security_protocol,
+    }
+
+
+def _features() -> list[dict[str, Any]]:
+    return [
+        {"name": name, "min_supported_version": low, "max_supported_version": high}
+        for name, (low, high) in SUPPORTED.items()
+    ]

@@ -204,6 +204,7 @@ class MetadataStore:
         """Let go of all snapshots and segments that `snapshot_id` makes needless."""
         self.log.delete_records_before(snapshot_id.offset)
         self.log.retain(now_ms, self.log.log_end_offset)
+        self.log.delete_due_files(now_ms)
         self.snapshots.delete_before(snapshot_id)
 
 

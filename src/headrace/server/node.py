@@ -6,10 +6,8 @@ import asyncio
 import logging
 import secrets
 import socket
-import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.base.clock import Clock, SystemClock
 from headrace.base.errors import KafkaError
@@ -27,24 +25,33 @@ from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.partitions import Partitions
-from headrace.broker.preparation import Preparation, Prepared, prepare
+from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.checkpoints import CheckpointError
 from headrace.log.directories import DataDirectory
 from headrace.log.directory_identity import open_directories
 from headrace.log.log_manager import LogManager
 from headrace.log.open_files import OpenFiles, process_limit
 from headrace.metadata.changes import MetadataChanges
-from headrace.metadata.image import ConfigResource, EndpointImage, MetadataImage
+from headrace.metadata.image import ConfigResource, MetadataImage
 from headrace.server import part_configs
+from headrace.server.batch_preparation import BatchPreparation
 from headrace.server.config import NodeConfig
+from headrace.server.connection_limits import ConnectionCounts, ListenerCounts
 from headrace.server.consumer_groups import consumer_group_config
-from headrace.server.coordination import follow_groups, group_coordinators, offsets_topic
+from headrace.server.coordination import (
+    follow_groups,
+    group_coordinators,
+    lead_recovered,
+    offsets_topic,
+)
 from headrace.server.file_limit import connections_that_fit
-from headrace.server.helper_process import HelperDiedError, HelperProcess
-from headrace.server.listener import ConnectionCounts, Listener
+from headrace.server.helper_process import HelperProcess
+from headrace.server.listener import Listener
+from headrace.server.listener_config import ListenerConfig
 from headrace.server.maintenance import Maintenance
 from headrace.server.metadata_start import NodeRegistration, activate, open_metadata_plane
 from headrace.server.recovery import recover_in_processes
+from headrace.server.registered_endpoints import date_line, registered_endpoints
 from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_layers, broker_table, controller_table
 from headrace.server.sockets import bind
@@ -60,8 +67,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
-
 
 class Node:
     """A running node. `start` and `stop` once each, on the same loop."""
@@ -76,7 +81,7 @@ class Node:
         self.status: StatusServer | None = None
         self.directories: list[DataDirectory] = []
         self._sockets: list[socket.socket] = []
-        self._preparing: set[asyncio.Task[None]] = set()
+        self._bound: list[tuple[ListenerConfig, socket.socket]] = []
         #: Set when the node cannot go on: the reason, for whoever runs it.
         self.failed: asyncio.Future[str] | None = None
 
@@ -89,16 +94,33 @@ class Node:
             raise
 
     async def _start(self) -> None:
-        config, clock = self.config, self.clock
-        loop = asyncio.get_running_loop()
-        self.failed = loop.create_future()
-        self.scheduler = LoopScheduler(loop)
-        sockets = [
-            (listener, self._bind(listener.host, listener.port)) for listener in config.listeners
+        self.failed = asyncio.get_running_loop().create_future()
+        self.scheduler = LoopScheduler(asyncio.get_running_loop())
+        self.files = OpenFiles.for_process()
+        # Sockets first: a port that the system chose is part of the registration.
+        self._bound = [
+            (listener, self._bind(listener.host, listener.port))
+            for listener in self.config.listeners
         ]
-        metrics_socket = self._bind(*config.metrics_listener) if config.metrics_listener else None
+        metrics = self.config.metrics_listener
+        metrics_socket = self._bind(*metrics) if metrics is not None else None
+        self._lead_metadata()
+        self._host_partitions()
+        self._coordinate()
+        await self._listen()
+        if metrics_socket is not None:
+            # Few nodes of a test run are watched, so what only the pages need is loaded here.
+            from headrace.server.http_status import StatusServer
+            from headrace.server.status_pages import StatusPages
 
-        # Data directories and the metadata log.
+            self.status = StatusServer(metrics_socket, StatusPages(self).pages)
+            await self.status.start()
+        self.maintenance.start()
+        self.plane.start_idle_records()
+
+    def _lead_metadata(self) -> None:
+        """Data directories and the metadata log: this node leads it, and is registered in it."""
+        config, clock = self.config, self.clock
         self.directories = open_directories(
             list(config.log_dirs), node_id=config.node_id, written=date_line(clock.wall_ms())
         )
@@ -106,9 +128,8 @@ class Node:
         self.cluster_id = properties.cluster_id
         stops = [d.take_clean_shutdown() for d in self.directories if d.online]
         was_clean = all(clean for clean, _ in stops)
-        files = OpenFiles.for_process()
         self.plane, loaded = open_metadata_plane(
-            part_configs.metadata_config(config), files=files, clock=clock, clean=was_clean
+            part_configs.metadata_config(config), files=self.files, clock=clock, clean=was_clean
         )
         self.controller_settings = replace(
             part_configs.controller_settings(config, self.cluster_id), chance=secrets.randbelow
@@ -119,8 +140,8 @@ class Node:
             self.controller_settings,
             NodeRegistration(
                 incarnation_id=random_uuid(),
-                broker_endpoints=self._endpoints(sockets, for_controller=False),
-                controller_endpoints=self._endpoints(sockets, for_controller=True),
+                broker_endpoints=registered_endpoints(self._bound, for_controller=False),
+                controller_endpoints=registered_endpoints(self._bound, for_controller=True),
                 directory_ids=tuple(d.directory_id for d in self.directories if d.directory_id),
                 rack=config.rack,
                 previous_broker_epoch=min(epoch for _, epoch in stops) if was_clean else -1,
@@ -128,22 +149,22 @@ class Node:
         )
         self.plane.on_failure = self._fail
 
-        # The partitions.
+    def _host_partitions(self) -> None:
+        """The logs on the disks, and what keeps them in step with the metadata and in shape."""
+        config, clock = self.config, self.clock
         topic_configs = TopicConfigs(self._topic_defaults(self.plane.image))
         self.logs = LogManager(
             self.directories,
             config_for=lambda topic: topic_configs.of(self.plane.image, topic),
-            files=files,
+            files=self.files,
             config=part_configs.log_manager_config(config.values),
         )
         self.logs.cordoned = config.cordoned_log_dirs
         self.logs.on_lost.append(lambda _: self._require_metadata_directory())
-        loaded_logs = self.logs.load(clock.wall_ms(), recover_in_processes)
-        for content in loaded_logs.values():
+        for content in self.logs.load(clock.wall_ms(), recover_in_processes).values():
             for warning in content.warnings:
                 logger.warning("%s", warning)
         self.cleaner = HelperProcess("cleaner")
-        self.batch_helper = HelperProcess("batch")
         self.maintenance = Maintenance(
             self.logs,
             self.partitions,
@@ -153,20 +174,21 @@ class Node:
             self.cleaner,
         )
         self.maintenance.on_no_directory_left = self._give_up
+        self.replica_logs = ReplicaLogs(
+            self.logs, self.partitions, self.scheduler, clock, self.maintenance.write_soon
+        )
+        self.maintenance.look_after(self.replica_logs)
         self.replicas = HostedReplicas(
-            config.node_id,
-            self.partitions,
-            self.logs,
-            topic_configs,
-            clock,
-            self.maintenance.write_soon,
+            config.node_id, self.partitions, self.logs, topic_configs, self.replica_logs
         )
         self.replicas.start(self.plane.image, self._stored_high_watermarks())
         self.plane.subscribe(self.replicas.metadata_changed)
         self.plane.subscribe(self._broker_settings_changed)
         self.replicas.on_removed.append(lambda gone: self.metrics.forget_topic(gone.topic))
 
-        # The coordinators.
+    def _coordinate(self) -> None:
+        """The coordinators of groups and transactions, behind the partitions of their topics."""
+        config, clock = self.config, self.clock
         self.groups = group_coordinators(
             part_configs.group_config(config.values),
             lambda: self.plane.image,
@@ -185,7 +207,7 @@ class Node:
             producer_ids_of(BrokerIdentity(config.node_id, self.broker_epoch), self.plane),
         )
         self.transactions.follow(self.plane)
-        internal_topics = InternalTopics(
+        self.internal_topics = InternalTopics(
             self.plane,
             self.controller_settings,
             {
@@ -193,12 +215,17 @@ class Node:
                 TRANSACTIONS_TOPIC: transactions_topic(config.values),
             },
         )
+        lead_recovered(self.groups.coordinators, self.replica_logs)
+        lead_recovered(self.transactions.transactions.coordinators, self.replica_logs)
 
-        # Serving.
+    async def _listen(self) -> None:
+        """The tables of APIs, and the sockets that serve them."""
+        config, clock = self.config, self.clock
         broker_config = part_configs.broker_config(config, self.cluster_id)
         self.sessions = FetchSessions(
             broker_config.fetch_session_slots, lambda: secrets.randbelow(2**31 - 1) + 1
         )
+        self.preparation = BatchPreparation(self.scheduler)
         services = Services(
             config=config,
             broker_config=broker_config,
@@ -212,18 +239,18 @@ class Node:
             controller_settings=self.controller_settings,
             cluster=ClusterView(self.plane, broker_config),
             sessions=self.sessions,
-            prepare_elsewhere=self._prepare_elsewhere,
+            prepare_elsewhere=self.preparation.prepare,
             groups=self.groups,
             transactions=self.transactions,
-            internal_topics=internal_topics,
+            internal_topics=self.internal_topics,
         )
         limits = part_configs.connection_limits(config.values)
-        counts = ConnectionCounts(limits, connections_that_fit(process_limit(), files.limit))
+        counts = ConnectionCounts(limits, connections_that_fit(process_limit(), self.files.limit))
         dispatchers = {
             False: Dispatcher(broker_table(services), self.metrics, clock),
             True: Dispatcher(controller_table(services), self.metrics, clock),
         }
-        for listener, sock in sockets:
+        for listener, sock in self._bound:
             self.listeners.append(
                 Listener(
                     listener.name,
@@ -234,19 +261,13 @@ class Node:
                     counts=counts,
                     clock=clock,
                     metrics=self.metrics,
+                    own_counts=ListenerCounts(
+                        listener.name, listener.connections_max, listener.creation_rate_max
+                    ),
                 )
             )
         for open_listener in self.listeners:
             await open_listener.start()
-        if metrics_socket is not None:
-            # Few nodes of a test run are watched, so what only the pages need is loaded here.
-            from headrace.server.http_status import StatusServer
-            from headrace.server.status_pages import StatusPages
-
-            self.status = StatusServer(metrics_socket, StatusPages(self).pages)
-            await self.status.start()
-        self.maintenance.start()
-        self.plane.start_idle_records()
 
     async def stop(self) -> None:
         """A controlled shutdown: clients first, then the logs, the metadata log last."""
@@ -256,8 +277,9 @@ class Node:
             await listener.stop()
         self.transactions.close()
         self.groups.coordinators.close()
-        await self.batch_helper.close()
+        await self.preparation.close()
         await self.plane.close()
+        self.replica_logs.close()
         await self.maintenance.stop(self.broker_epoch)
         self.scheduler.close()
 
@@ -294,20 +316,6 @@ class Node:
         if any(kind == ConfigResource.BROKER for kind, _ in changes.configs):
             self.replicas.defaults_changed(self._topic_defaults(image), image)
 
-    def _endpoints(
-        self, sockets: list[tuple[Any, Any]], *, for_controller: bool
-    ) -> tuple[EndpointImage, ...]:
-        return tuple(
-            EndpointImage(
-                listener.name,
-                listener.advertised_host or registered_host(listener.host),
-                listener.advertised_port or sock.getsockname()[1],
-                _SECURITY_PROTOCOLS[listener.security_protocol],
-            )
-            for listener, sock in sockets
-            if listener.for_controller == for_controller
-        )
-
     def _stored_high_watermarks(self) -> dict[tuple[str, int], int]:
         stored: dict[tuple[str, int], int] = {}
         for directory in self.logs.online:
@@ -316,19 +324,6 @@ class Node:
             except CheckpointError as error:
                 logger.warning("%s", error)
         return stored
-
-    def _prepare_elsewhere(self, job: Preparation, done: Callable[[Prepared], None]) -> None:
-        async def run() -> None:
-            try:
-                outcome = await self.batch_helper.run("prepare", job)
-            except HelperDiedError:
-                # Better here than not at all; the next batch gets a new process.
-                outcome = await self.scheduler.in_thread(lambda: prepare(job))
-            done(outcome)
-
-        task = asyncio.get_running_loop().create_task(run())
-        self._preparing.add(task)
-        task.add_done_callback(self._preparing.discard)
 
     def _require_metadata_directory(self) -> None:
         """Without its directory the metadata log would promise what no restart finds again."""
@@ -342,13 +337,3 @@ class Node:
     def _give_up(self, reason: str) -> None:
         if self.failed is not None and not self.failed.done():
             self.failed.set_result(reason)
-
-
-def date_line(now_ms: int) -> str:
-    """The date as Java's Properties.store writes it."""
-    return time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(now_ms / 1000))
-
-
-def registered_host(host: str | None) -> str:
-    """The host that other nodes find in the registration when none is advertised."""
-    return host if host and host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104

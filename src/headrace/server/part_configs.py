@@ -27,7 +27,7 @@ from headrace.metadata.controller.settings import ConfigCheck, ControllerSetting
 from headrace.metadata.image import ConfigResource
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
-from headrace.server.listener import ConnectionLimits
+from headrace.server.connection_limits import ConnectionLimits
 from headrace.server.listener_config import parse_map
 from headrace.server.maintenance import MaintenanceConfig
 from headrace.server.metadata_start import MetadataConfig

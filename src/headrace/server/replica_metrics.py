@@ -17,13 +17,15 @@ def replica_families(partitions: Partitions) -> Iterator[Family]:
     """What the replicas of this node add up to."""
     hosted = list(partitions)
     led = [partition for partition in hosted if partition.is_leader]
-    producers = sum(len(partition.log.producers) for partition in hosted)
+    with_log = [partition for partition in hosted if partition.has_log]
+    producers = sum(len(partition.log.producers) for partition in with_log)
+    enforced = [partition for partition in with_log if partition.is_leader]
     for name, value in (
         ("PartitionCount", len(hosted)),
         ("LeaderCount", len(led)),
         ("UnderReplicatedPartitions", sum(map(is_under_replicated, led))),
-        ("UnderMinIsrPartitionCount", sum(map(is_under_min_isr, led))),
-        ("AtMinIsrPartitionCount", sum(map(is_at_min_isr, led))),
+        ("UnderMinIsrPartitionCount", sum(map(is_under_min_isr, enforced))),
+        ("AtMinIsrPartitionCount", sum(map(is_at_min_isr, enforced))),
         ("OfflineReplicaCount", len(partitions.offline)),
         ("ProducerIdCount", producers),
     ):
@@ -61,8 +63,8 @@ def session_families(sessions: FetchSessions) -> Iterator[Family]:
 
 
 def partition_families(partitions: Partitions) -> Iterator[Family]:
-    """One sample for each partition: the long part of the page."""
-    hosted = list(partitions)
+    """One sample for each partition that has its log: the long part of the page."""
+    hosted = [partition for partition in partitions if partition.has_log]
     led = [partition for partition in hosted if partition.is_leader]
     for name, value, among in (
         ("kafka.log:type=Log,name=Size", lambda p: p.log.size_bytes, hosted),

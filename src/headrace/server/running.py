@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from headrace.base.clock import Clock
 from headrace.server.allocator import keep_freed_memory
 from headrace.server.config import NodeConfig
 from headrace.server.file_limit import raise_file_limit
@@ -20,12 +21,18 @@ class NodeFailedError(Exception):
     """The node stopped by itself; the text says why."""
 
 
-def run_node(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
+def run_node(
+    config: NodeConfig,
+    on_ready: Callable[[Node], None],
+    *,
+    clock: Clock | None = None,
+    runner: asyncio.Runner | None = None,
+) -> None:
     """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order."""
     keep_freed_memory()
     raise_file_limit()
-    with new_runner() as runner:
-        runner.run(_serve(config, on_ready))
+    with runner or new_runner() as running:
+        running.run(_serve(config, on_ready, clock))
 
 
 def new_runner() -> asyncio.Runner:
@@ -38,8 +45,8 @@ def new_runner() -> asyncio.Runner:
     return asyncio.Runner()
 
 
-async def _serve(config: NodeConfig, on_ready: Callable[[Node], None]) -> None:
-    node = Node(config)
+async def _serve(config: NodeConfig, on_ready: Callable[[Node], None], clock: Clock | None) -> None:
+    node = Node(config, clock)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -15,6 +15,7 @@ from headrace.broker.cluster_view import ClusterView
 from headrace.broker.config import BrokerConfig
 from headrace.broker.coordination.groups import Groups
 from headrace.broker.coordination.internal_topics import InternalTopics
+from headrace.broker.fetch_reads import PartitionReader
 from headrace.broker.fetch_sessions import FetchSessions
 from headrace.broker.handlers.alter_configs import (
     AlterConfigsHandler,
@@ -31,6 +32,7 @@ from headrace.broker.handlers.describe_log_dirs import DescribeLogDirsHandler
 from headrace.broker.handlers.describe_producers import DescribeProducersHandler
 from headrace.broker.handlers.describe_quorum import DescribeQuorumHandler
 from headrace.broker.handlers.describe_topic_partitions import DescribeTopicPartitionsHandler
+from headrace.broker.handlers.elect_leaders import ElectLeadersHandler
 from headrace.broker.handlers.fetch import FetchHandler
 from headrace.broker.handlers.find_coordinator import (
     GROUP,
@@ -42,11 +44,13 @@ from headrace.broker.handlers.list_offsets import ListOffsetsHandler
 from headrace.broker.handlers.metadata import MetadataHandler
 from headrace.broker.handlers.offset_for_leader_epoch import OffsetForLeaderEpochHandler
 from headrace.broker.handlers.produce import PrepareElsewhere, ProduceHandler
+from headrace.broker.handlers.unregister_broker import UnregisterBrokerHandler
 from headrace.broker.handlers.update_features import UpdateFeaturesHandler
 from headrace.broker.loggers import logger_levels
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.broker.produce_appends import ProduceAppends
 from headrace.broker.wakeups import Wakeups
 from headrace.log.log_manager import LogManager
 from headrace.metadata.controller.settings import ControllerSettings
@@ -100,25 +104,22 @@ def broker_table(services: Services) -> ApiTable:
             on_each(Operation.WRITE, topic),
             ProduceHandler(
                 s.partitions,
-                s.scheduler,
+                ProduceAppends(s.partitions, s.scheduler, s.metrics, wakeups),
                 s.clock,
                 s.broker_config,
-                s.metrics,
                 s.prepare_elsewhere,
                 s.transactions.admission,
-                wakeups,
             ),
         ),
         (
             ApiKey.FETCH,
             on_each(Operation.READ, topic),
             FetchHandler(
-                s.partitions,
+                PartitionReader(s.partitions, s.metrics),
                 s.sessions,
                 s.scheduler,
                 s.clock,
                 s.broker_config,
-                s.metrics,
                 wakeups,
             ),
         ),
@@ -254,6 +255,16 @@ def _administration(services: Services) -> list[Row]:
             ApiKey.UPDATE_FEATURES,
             on_cluster(Operation.ALTER),
             UpdateFeaturesHandler(s.plane, s.controller_settings, s.broker_config.node_id),
+        ),
+        (
+            ApiKey.ELECT_LEADERS,
+            on_cluster(Operation.ALTER),
+            ElectLeadersHandler(s.plane, s.controller_settings),
+        ),
+        (
+            ApiKey.UNREGISTER_BROKER,
+            on_cluster(Operation.ALTER),
+            UnregisterBrokerHandler(s.plane, s.controller_settings, s.broker_config.node_id),
         ),
     ]
 

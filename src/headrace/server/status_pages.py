@@ -17,6 +17,7 @@ from headrace.server.cluster_metrics import (
     loader_families,
     quorum_families,
 )
+from headrace.server.coordinator_metrics import group_families, transaction_families
 from headrace.server.http_status import Answer, Page
 from headrace.server.process_metrics import process_families
 from headrace.server.prometheus import CONTENT_TYPE, GAUGE, Family, render, single
@@ -112,5 +113,7 @@ class StatusPages:
         yield from controller_families(node.plane)
         yield from quorum_families(node.plane)
         yield from loader_families(node.plane.image, node.plane.raft.election.leader_id)
+        yield from group_families(node.groups.coordinators)
+        yield from transaction_families(node.transactions.transactions.coordinators)
         yield from process_families()
         yield from partition_families(node.partitions)

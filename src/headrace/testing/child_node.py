@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import headrace
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
@@ -42,12 +43,13 @@ class ChildNode:
             raise RuntimeError("The node has not been started.")
         return self._process.pid
 
-    def start(self, data_dir: str, settings: Mapping[str, str]) -> NodeAddresses:
+    def start(self, data_dir: str, settings: Mapping[str, str], ahead_ms: int) -> NodeAddresses:
         order = {
             "data_dir": data_dir,
             "settings": dict(settings),
             "log_level": self._log_level,
             "remove": self._remove,
+            "ahead_ms": ahead_ms,
         }
         with open(self.log_path, "ab") as log:
             # A session of its own: Ctrl-C in the terminal is for the tests, which end the node.
@@ -59,10 +61,7 @@ class ChildNode:
                 start_new_session=True,
             )
         try:
-            assert process.stdin is not None  # noqa: S101 - it has pipes
-            process.stdin.write(json.dumps(order).encode() + b"\n")
-            process.stdin.flush()
-            answer = json.loads(self._answer(process))
+            answer = self._ask(process, order)
             if "error" in answer:
                 raise NodeStartError(answer["error"])
         except BrokenPipeError as error:
@@ -72,6 +71,11 @@ class ChildNode:
             self.kill()
             raise
         return NodeAddresses(answer["bootstrap"], answer["ports"], answer["metrics"])
+
+    def advance(self, elapsed_ms: int) -> None:
+        if self._process is None:
+            raise RuntimeError("The node has not been started.")
+        self._ask(self._process, {"advance_ms": elapsed_ms})
 
     def stop(self) -> None:
         process = self._process
@@ -104,6 +108,13 @@ class ChildNode:
                 return log.read().decode(errors="replace").strip()
         except FileNotFoundError:
             return ""
+
+    def _ask(self, process: subprocess.Popen[bytes], order: dict[str, Any]) -> dict[str, Any]:
+        assert process.stdin is not None  # noqa: S101 - it has pipes
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+        process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._answer(process))
+        return answer
 
     def _answer(self, process: subprocess.Popen[bytes]) -> bytes:
         """The line that says the node is up; polled, since a node may also hang or die."""

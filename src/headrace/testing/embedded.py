@@ -14,13 +14,13 @@ killed (the node notices and removes it).
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from headrace.testing.child_node import ChildNode
+from headrace.testing.client_side import ClientSide
 from headrace.testing.node_handle import NodeAddresses, NodeHandle, NodeStartError
 from headrace.testing.ports import free_port
 
@@ -39,7 +39,7 @@ _REMOVAL_ATTEMPTS = 10
 _PORT_ATTEMPTS = 5
 
 
-class EmbeddedKafka:
+class EmbeddedKafka(ClientSide):
     """A node of one broker and controller; a context manager that starts it and takes it away.
 
     `settings` are Kafka's broker settings, above the defaults of `headrace up` and internal topics
@@ -64,6 +64,8 @@ class EmbeddedKafka:
         self._node: NodeHandle | None = None
         self._addresses: NodeAddresses | None = None
         self._client: KafkaClient | None = None
+        #: A restart must not turn the clock back.
+        self._ahead_ms = 0
 
     # ---------------------------------------------------------------- its life
 
@@ -116,6 +118,7 @@ class EmbeddedKafka:
             _remove(self._work_dir)
             self._work_dir = None
         self._addresses = None
+        self._ahead_ms = 0
 
     def __enter__(self) -> Self:
         return self if self.is_running else self.start()
@@ -171,7 +174,7 @@ class EmbeddedKafka:
         """The last of what the node logged; empty in process, where logging is the test's own."""
         return self._node.log_tail() if isinstance(self._node, ChildNode) else ""
 
-    # ---------------------------------------------------------------- topics
+    # ---------------------------------------------------------------- talking to it
 
     @property
     def client(self) -> KafkaClient:
@@ -184,31 +187,22 @@ class EmbeddedKafka:
             self._client = KafkaClient(ClientConfig.from_settings(settings))
         return self._client
 
-    def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
-    ) -> str:
-        """Create a topic and return its name; `KafkaError` if that is refused."""
-        from headrace.testing.topics import create_topic
+    # ---------------------------------------------------------------- its clock
 
-        return create_topic(self.client, name, partitions, configs or {})
+    def advance(self, seconds: float) -> None:
+        """Move the node's clock forward, so that what takes that long for it is over.
 
-    def topic(
-        self, partitions: int = 1, configs: Mapping[str, str] | None = None, prefix: str = "test"
-    ) -> str:
-        """Create a topic under a name that nobody else has, and return the name."""
-        return self.create_topic(f"{prefix}-{secrets.token_hex(4)}", partitions, configs)
-
-    def delete_topic(self, *names: str) -> None:
-        """Delete topics; `KafkaError` for the first that cannot be."""
-        from headrace.testing.topics import delete_topics
-
-        delete_topics(self.client, names)
-
-    def topics(self) -> list[str]:
-        """The names of all topics but Kafka's own, sorted."""
-        from headrace.testing.topics import list_topics
-
-        return list_topics(self.client)
+        Sessions of group members, transactions, retention, producer ids and committed offsets
+        expire by this clock. That of the clients does not move: to the node, all of them have been
+        silent for so long.
+        """
+        if seconds < 0:
+            raise ValueError("Time moves forward only.")
+        if self._node is None or not self._node.is_running:
+            raise RuntimeError("The node has not been started.")
+        elapsed_ms = round(seconds * 1000)
+        self._node.advance(elapsed_ms)
+        self._ahead_ms += elapsed_ms
 
     # ---------------------------------------------------------------- pieces of the above
 
@@ -229,12 +223,14 @@ class EmbeddedKafka:
         """On the ports it had, so that clients find it again; at first on any free ones."""
         data_dir = str(self.data_dir)
         if self._addresses is not None:
-            self._addresses = node.start(data_dir, self._settings_on(self._addresses.ports))
+            self._addresses = node.start(
+                data_dir, self._settings_on(self._addresses.ports), self._ahead_ms
+            )
             return
         for attempt in range(_PORT_ATTEMPTS):
             ports = {"PLAINTEXT": free_port(), "CONTROLLER": free_port()}
             try:
-                self._addresses = node.start(data_dir, self._settings_on(ports))
+                self._addresses = node.start(data_dir, self._settings_on(ports), self._ahead_ms)
                 return
             except NodeStartError as error:
                 # Somebody else may take a port between our look and the node's.

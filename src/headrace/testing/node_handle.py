@@ -32,8 +32,11 @@ class NodeHandle(Protocol):
     @property
     def pid(self) -> int: ...
 
-    def start(self, data_dir: str, settings: Mapping[str, str]) -> NodeAddresses:
+    def start(self, data_dir: str, settings: Mapping[str, str], ahead_ms: int) -> NodeAddresses:
         """Format the directory if need be, start, and return once it answers."""
+
+    def advance(self, elapsed_ms: int) -> None:
+        """Move the node's clock forward."""
 
     def stop(self) -> None:
         """A controlled shutdown."""

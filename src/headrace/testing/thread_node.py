@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
 from headrace.testing.node_process import describe
+from headrace.testing.virtual_time import MovableClock, movable_runner, move
 
 if TYPE_CHECKING:
     from headrace.server.config import NodeConfig
@@ -27,6 +28,8 @@ class ThreadNode:
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
+        self._clock = MovableClock()
+        self._loop: asyncio.AbstractEventLoop | None = None
         #: Safe to call from any thread.
         self._ask_to_stop: Callable[[], object] = lambda: None
 
@@ -38,7 +41,7 @@ class ThreadNode:
     def pid(self) -> int:
         return os.getpid()
 
-    def start(self, data_dir: str, settings: Mapping[str, str]) -> NodeAddresses:
+    def start(self, data_dir: str, settings: Mapping[str, str], ahead_ms: int) -> NodeAddresses:
         from headrace.base.errors import KafkaError
         from headrace.server.config import NodeConfig
         from headrace.server.development import ensure_formatted
@@ -48,6 +51,7 @@ class ThreadNode:
             ensure_formatted(config)
         except (KafkaError, OSError, ValueError) as error:
             raise NodeStartError(str(error)) from error
+        self._clock = MovableClock(ahead_ms)
         started: Future[Node] = Future()
         self._thread = threading.Thread(
             target=self._run, args=(config, started), name="headrace-node", daemon=True
@@ -60,6 +64,11 @@ class ThreadNode:
             raise NodeStartError(str(error)) from error
         return NodeAddresses(answer["bootstrap"], answer["ports"], answer["metrics"])
 
+    def advance(self, elapsed_ms: int) -> None:
+        if self._loop is None or not self.is_running:
+            raise RuntimeError("The node has not been started.")
+        asyncio.run_coroutine_threadsafe(move(self._clock, elapsed_ms), self._loop).result()
+
     def stop(self) -> None:
         if self._thread is not None and self._thread.is_alive():
             self._ask_to_stop()
@@ -71,23 +80,22 @@ class ThreadNode:
         )
 
     def _run(self, config: NodeConfig, started: Future[Node]) -> None:
-        from headrace.server.running import new_runner
-
-        with new_runner() as runner:
+        with movable_runner(self._clock) as runner:
             runner.run(self._serve(config, started))
 
     async def _serve(self, config: NodeConfig, started: Future[Node]) -> None:
         from headrace.server.node import Node
         from headrace.server.running import stopped_or_failed
 
-        node = Node(config)
+        node = Node(config, self._clock)
         try:
             await node.start()
         except BaseException as error:  # noqa: BLE001 - told to the thread that waits
             started.set_exception(error)
             return
         stop = asyncio.Event()
-        self._ask_to_stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop.set)
+        self._loop = loop = asyncio.get_running_loop()
+        self._ask_to_stop = partial(loop.call_soon_threadsafe, stop.set)
         started.set_result(node)
         await stopped_or_failed(node, stop)
         await node.stop()

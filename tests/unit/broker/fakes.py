@@ -105,6 +105,12 @@ class FakeScheduler:
         while self._soon:
             self._soon.pop(0)()
 
+    def turn(self) -> None:
+        """Run what was to run soon, and nothing that it asks for in turn."""
+        soon, self._soon = self._soon, []
+        for callback in soon:
+            callback()
+
     def fire_due(self) -> None:
         while self._timers and self._timers[0][0] <= self._clock.mono_ms():
             timer = heapq.heappop(self._timers)[2]

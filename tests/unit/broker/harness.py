@@ -29,6 +29,7 @@ from headrace.broker.hosted_replicas import HostedReplicas, TopicConfigs
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
+from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.directories import DataDirectory
 from headrace.log.log_manager import LogManager
 from headrace.log.meta_properties import MetaProperties
@@ -85,8 +86,11 @@ class Broker:
             files=OpenFiles(64),
         )
         self.logs.load(self.clock.wall_ms())
+        self.replica_logs = ReplicaLogs(
+            self.logs, self.partitions, self.scheduler, self.clock, lambda checkpoints: None
+        )
         self.replicas = HostedReplicas(
-            NODE_ID, self.partitions, self.logs, configs, self.clock, lambda checkpoints: None
+            NODE_ID, self.partitions, self.logs, configs, self.replica_logs
         )
         self.plane.apply(self._bootstrap())
         self.plane.listeners.append(self.replicas.metadata_changed)

@@ -208,6 +208,22 @@ def test_a_committed_reader_is_not_woken_in_vain_by_an_open_transaction(broker: 
     assert offsets(partitions_of(waiting.response)["t", 0]) == [0, 1, 2]
 
 
+def test_the_end_of_a_transaction_sets_all_its_bytes_free_for_a_reader_that_waits_for_many(
+    broker: Broker,
+) -> None:
+    broker.create_topic("t")
+    first, second = transactional(7, 0, 3), transactional(7, 3, 3)
+    wanted = len(first) + len(second)
+    waiting = send_fetch(
+        broker, ("t", 0, 0), max_wait_ms=500, min_bytes=wanted, isolation_level=READ_COMMITTED
+    )
+    append(broker, first)
+    append(broker, second)
+    assert not waiting.is_answered
+    end_transaction(broker, 7, commit=True)
+    assert offsets(partitions_of(waiting.response)["t", 0]) == [0, 3, 6]
+
+
 # Leaders and epochs
 
 

@@ -118,3 +118,14 @@ def test_a_closed_pipe_is_no_error() -> None:
     child.stderr.close()
     assert child.wait(30) in (0, 141)
     assert error == b""
+
+
+def test_a_mistyped_flag_is_one_sentence_with_a_guess(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["topics", "--lst"])
+    assert ended.value.code == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "headrace topics: unrecognized arguments: --lst. Did you mean --list?"
+    assert second == "Type `headrace topics --help` for the options."

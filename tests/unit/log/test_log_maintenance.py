@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from headrace.log.log_maintenance import LogMaintenance
 from headrace.log.log_manager import LogManager
 from headrace.log.log_registry import LogManagerConfig
 from headrace.log.partition_log import PartitionLog
+from headrace.log.swapping import DirectorySync
 from tests.unit.log.cleaner.samples import contents, put
 from tests.unit.log.nodes import end_offset, format_directories, kill, start, stop
 from tests.unit.log.samples import NOW, TOPIC_ID, append, batch
@@ -305,3 +307,114 @@ def test_the_settings_of_the_cleaner_reach_the_job(tmp_path: Path) -> None:
     assert job is not None
     assert (job.map_bytes, job.bytes_per_second_max) == (500, 123.0)
     kill(manager)
+
+
+# Swaps that wait for the disk while the log goes on
+
+
+def staged(manager: LogManager) -> tuple[LogMaintenance, Generator[DirectorySync, None, bool]]:
+    """A swap whose new segment is complete, and whose directory is being synced."""
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    steps = maintenance.swap_in(job, run(job), NOW)
+    next(steps).run()
+    return maintenance, steps
+
+
+def finished(steps: Generator[DirectorySync, None, bool]) -> bool:
+    while True:
+        try:
+            next(steps).run()
+        except StopIteration as end:
+            return bool(end.value)
+
+
+def swap_files(log: PartitionLog) -> list[str]:
+    return [name for name in os.listdir(log.directory) if name.endswith((".swap", ".cleaned"))]
+
+
+def test_the_log_serves_and_grows_while_a_swap_waits_for_the_disk(manager: LogManager) -> None:
+    log = dirty_log(manager)
+    before = contents(log)
+    maintenance, steps = staged(manager)
+    assert contents(log) == before
+    put(log, (b"a", b"meanwhile"))
+    maintenance.retain(NOW + 5000, end_offset)
+    assert finished(steps)
+    assert [value for _, _, value in contents(log)] == [b"2", b"2", b"meanwhile"]
+    assert swap_files(log) == []
+    kill(manager)
+
+
+def test_a_cut_while_a_swap_waits_leaves_nothing_for_a_start_to_finish(
+    manager: LogManager, tmp_path: Path
+) -> None:
+    log = dirty_log(manager)
+    put(log, (b"a", b"active"))
+    _, steps = staged(manager)
+    assert swap_files(log) != []
+    manager.truncate({("c", 0): 3}, NOW)
+    assert swap_files(log) == []  # at once: a crash now would bring back what was cut
+    before = contents(log)
+    assert not finished(steps)
+    assert contents(log) == before
+    assert ("c", 0) not in manager.cleaning
+    kill(manager)
+    again = start([str(tmp_path)], configs=CONFIGS)
+    assert contents(again.logs["c", 0]) == before
+    kill(again)
+
+
+def test_a_crash_while_a_swap_waits_is_finished_by_the_next_start(
+    manager: LogManager, tmp_path: Path
+) -> None:
+    dirty_log(manager)
+    staged(manager)
+    kill(manager)
+    again = start([str(tmp_path)], configs=CONFIGS)
+    assert contents(again.logs["c", 0]) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    kill(again)
+
+
+def test_a_topic_deleted_while_a_swap_waits_is_left_alone(manager: LogManager) -> None:
+    dirty_log(manager)
+    _, steps = staged(manager)
+    manager.delete([("c", 0)], NOW)
+    new = manager.create("c", 0, topic_id=random_uuid(), now_ms=NOW)
+    put(new, (b"a", b"new topic"))
+    assert not finished(steps)
+    assert contents(new) == [(0, b"a", b"new topic")]
+    kill(manager)
+
+
+def test_a_disk_that_fails_while_a_swap_waits_goes_offline(manager: LogManager) -> None:
+    dirty_log(manager)
+    _, steps = staged(manager)
+    sync = next(steps)
+    sync.error = OSError(errno.EIO, "Input/output error")
+    assert not finished(steps)
+    assert manager.online == []
+
+
+def test_files_that_cannot_be_removed_take_their_directory_offline(
+    manager: LogManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert maintenance.take_due_files(NOW - 1) == []
+    (removal,) = maintenance.take_due_files(NOW)
+    assert maintenance.take_due_files(NOW) == []  # nobody gets them twice
+    assert log.pending_deletes == []
+
+    def refuse(path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refuse)
+        removal.run()
+    maintenance.finish_removal(removal)
+    assert manager.online == []

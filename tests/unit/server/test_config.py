@@ -132,6 +132,27 @@ def test_unknown_properties_are_warned_about_with_their_origin_but_not_their_val
     assert node.warnings == ("Unknown property log.retenton.hours (a test) is ignored.",)
 
 
+def test_limits_on_connections_can_be_narrowed_to_a_listener() -> None:
+    node = config(
+        {
+            "max.connections": "90",
+            "listener.name.controller.max.connections": "5",
+            "listener.name.controller.max.connection.creation.rate": "7",
+        }
+    )
+    limits = {
+        listener.name: (listener.connections_max, listener.creation_rate_max)
+        for listener in node.listeners
+    }
+    assert limits["CONTROLLER"] == (5, 7)
+    assert {limits[name] for name in limits if name != "CONTROLLER"} == {(90, 2**31 - 1)}
+
+
+def test_a_narrowed_limit_is_checked_like_the_wide_one() -> None:
+    with pytest.raises(KafkaError, match=r"max\.connections"):
+        config({"listener.name.controller.max.connections": "many"})
+
+
 def test_a_heartbeat_close_to_the_session_timeout_is_warned_about() -> None:
     (warning,) = config({"broker.heartbeat.interval.ms": "5000"}).warnings
     assert "more than half of broker.session.timeout.ms (9000 ms)" in warning

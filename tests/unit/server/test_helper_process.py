@@ -192,5 +192,36 @@ def test_an_idle_process_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None
     run(story)
 
 
+def test_no_process_is_started_for_jobs_that_wait_while_the_node_stops() -> None:
+    async def story(helper: HelperProcess) -> None:
+        await helper.run("recover", [])
+        pid = pid_of(helper)
+        os.kill(pid, signal.SIGSTOP)
+        jobs = [asyncio.create_task(helper.run("recover", [])) for _ in range(3)]
+        await asyncio.sleep(0)
+        await helper.close()
+        for job in jobs:
+            with pytest.raises(HelperDiedError):
+                await job
+        assert helper._process is None
+        assert not is_alive(pid)
+
+    run(story)
+
+
+def test_a_process_that_is_being_started_while_the_node_stops_ends_at_once() -> None:
+    async def story(helper: HelperProcess) -> None:
+        job = asyncio.create_task(helper.run("recover", []))
+        await asyncio.sleep(0)
+        await helper.close()
+        with pytest.raises(HelperDiedError):
+            await job
+        with pytest.raises(HelperDiedError):
+            await helper.run("recover", [])
+        assert helper._process is None
+
+    run(story)
+
+
 def recompression(batch: bytearray) -> Preparation:
     return Preparation(batch=bytes(batch), codec=Codec.LZ4, level=None, key_required=False)

@@ -139,7 +139,7 @@ def test_a_page_that_fails_costs_its_reader_only(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_caller_that_says_nothing_is_shown_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_status, "_REQUEST_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(http_status, "_HEAD_TIMEOUT_S", 0.01)
 
     async def story(server: StatusServer) -> None:
         assert await send(server, b"GET /hello HT") == b""
@@ -147,20 +147,48 @@ def test_a_caller_that_says_nothing_is_shown_out(monkeypatch: pytest.MonkeyPatch
     run(story)
 
 
-def test_silent_callers_do_not_keep_others_out_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_callers_make_way_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_status, "_CONNECTIONS_MAX", 2)
 
     async def story(server: StatusServer) -> None:
-        silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
-        await asyncio.sleep(0)
-        assert await send(server, b"GET /hello HTTP/1.1\r\n\r\n") == b""
-        for reader, writer in silent:
+        silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(5)]
+        for _ in range(3):
+            assert (await get(server, "/hello"))[2] == b"hello\n"
+        for reader, writer in silent[:4]:  # the oldest went first
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
             writer.close()
-            assert await reader.read() == b""
-        while not (await get(server, "/hello"))[2]:
-            pass
+        reader, writer = silent[4]
+        writer.write(b"GET /hello HTTP/1.1\r\n\r\n")
+        assert (await reader.read()).endswith(b"hello\n")
+        writer.close()
 
     run(story)
+
+
+def test_callers_that_asked_are_not_sent_away_for_later_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_status, "_CONNECTIONS_MAX", 1)
+
+    async def play() -> None:
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def slow() -> Answer:
+            asked.set()
+            await may_answer.wait()
+            return Answer.text(HTTPStatus.OK, "slow")
+
+        server = StatusServer(bind("127.0.0.1", 0), {"/slow": slow})
+        await server.start()
+        first = asyncio.create_task(get(server, "/slow"))
+        await asked.wait()
+        assert await send(server, b"GET /slow HTTP/1.1\r\n\r\n") == b""
+        may_answer.set()
+        assert (await first)[2] == b"slow\n"
+        await server.stop()
+
+    asyncio.run(play())
 
 
 def test_stopping_ends_callers_that_wait() -> None:

@@ -13,7 +13,8 @@ from headrace.broker.authorization import AllowAll
 from headrace.broker.context import ConnectionInfo
 from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Parked
-from headrace.server.listener import ConnectionCounts, ConnectionLimits, Listener
+from headrace.server.connection_limits import ConnectionCounts, ConnectionLimits, ListenerCounts
+from headrace.server.listener import Listener
 from headrace.server.sockets import BindError, bind
 from tests.unit.server.fake_transport import EchoDispatcher, framed
 
@@ -35,7 +36,9 @@ class Served(EchoDispatcher):
 class Setup:
     """A listener on a free port."""
 
-    def __init__(self, host: str = "127.0.0.1", **limits: Any) -> None:
+    def __init__(
+        self, host: str = "127.0.0.1", own: ListenerCounts | None = None, **limits: Any
+    ) -> None:
         self.clock = ManualClock()
         self.metrics = BrokerMetrics()
         self.dispatcher = Served()
@@ -51,6 +54,7 @@ class Setup:
             counts=self.counts,
             clock=self.clock,
             metrics=self.metrics,
+            own_counts=own,
         )
 
     async def connect(self, host: str = "127.0.0.1") -> Peer:
@@ -286,3 +290,49 @@ def test_the_limit_of_open_files_bounds_the_connections() -> None:
     assert "open files" in refusal
     counts.release("10.0.0.1")
     assert counts.admit("10.0.0.2", 0) is None
+
+
+def test_a_listener_may_have_a_limit_of_its_own() -> None:
+    async def story(setup: Setup) -> None:
+        first = await setup.connect()
+        assert await ask(first, b"hello") == b"hello"
+        assert await is_cut(await setup.connect())
+        # The node counts only those that were let in.
+        assert len(setup.counts) == 1
+        first[1].close()
+        await until(lambda: len(setup.counts) == 0)
+        second = await setup.connect()
+        assert await ask(second, b"again") == b"again"
+        second[1].close()
+
+    run(Setup(own=ListenerCounts("PLAINTEXT", limit=1)), story)
+
+
+def test_a_full_listener_leaves_the_others_their_connections() -> None:
+    counts = ConnectionCounts(ConnectionLimits(connections_max=3))
+    narrow, wide = ListenerCounts("INTERNAL", limit=1), ListenerCounts("EXTERNAL", rate=1)
+    assert counts.admit("10.0.0.1", 0, narrow) is None
+    refusal = counts.admit("10.0.0.1", 0, narrow)
+    assert refusal == "listener.name.internal.max.connections of 1 is reached"
+    assert counts.admit("10.0.0.1", 0, wide) is None
+    refusal = counts.admit("10.0.0.1", 0, wide)
+    assert refusal == "listener.name.external.max.connection.creation.rate of 1 is reached"
+    assert counts.admit("10.0.0.1", 1_001, wide) is None
+    assert counts.admit("10.0.0.1", 2_002, wide) == "max.connections of 3 is reached"
+    counts.release("10.0.0.1", narrow)
+    assert counts.admit("10.0.0.1", 2_002, narrow) is None
+
+
+def test_refused_connections_are_told_once_and_then_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def story(setup: Setup) -> None:
+        for _ in range(5):
+            assert await is_cut(await setup.connect())
+        assert len(caplog.records) == 1
+        setup.clock.advance(10_000)
+        assert await is_cut(await setup.connect())
+
+    run(Setup(connections_max=0), story)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    assert "4 more were refused" in caplog.text

@@ -13,6 +13,7 @@ from headrace.base.checks import InvariantBrokenError
 from headrace.base.clock import ManualClock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import parse_uuid
+from headrace.log.errors import LogDirFailure
 from headrace.log.open_files import OpenFiles
 from headrace.metadata import records as r
 from headrace.metadata.bootstrap import default_bootstrap_records, encode_bootstrap
@@ -32,6 +33,7 @@ from headrace.protocol.messages.create_topics import CreatableTopic
 from headrace.raft.voters import Voter, VoterSet
 from headrace.records.control import ControlType, control_type
 from headrace.records.reader import read_records
+from headrace.server import metadata_flusher
 from headrace.server.metadata_plane import Command, MetadataPlane
 from headrace.server.metadata_start import (
     MetadataConfig,
@@ -329,6 +331,93 @@ def test_a_full_disk_costs_the_command_that_met_it_and_no_other(
     asyncio.run(scenario())
     plane = node.start()
     assert list(plane.image.topics_by_name) == ["b"]
+    asyncio.run(_close(plane))
+
+
+def test_a_reply_that_its_receiver_cannot_take_concerns_nobody_else(
+    node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(reply: object) -> None:
+        raise ValueError("a connection in a state that cannot be")
+
+    async def scenario() -> None:
+        plane = node.start()
+        failures: list[BaseException] = []
+        plane.on_failure = failures.append
+        plane.submit(creating("a"), broken)
+        await plane.run(creating("b"))
+        assert failures == []
+        assert list(plane.image.topics_by_name) == ["a", "b"]
+        await plane.close()
+
+    asyncio.run(scenario())
+    assert "a connection in a state that cannot be" in caplog.text
+
+
+def refusing_flushes(plane: MetadataPlane, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let the disk be full for every flush; returns what makes room again."""
+    store = plane._store
+    begin = store.begin_flush
+    monkeypatch.setattr(metadata_flusher, "_RETRY_S", 0.001)
+
+    def full(now_ms: int) -> Any:
+        raise LogDirFailure(store.directory, "preparing a flush", OSError(errno.ENOSPC, "No room"))
+
+    def make_room() -> None:
+        monkeypatch.setattr(store, "begin_flush", begin)
+
+    monkeypatch.setattr(store, "begin_flush", full)
+    return make_room
+
+
+def test_a_disk_without_room_for_a_flush_refuses_new_writes_and_keeps_the_old(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        failures: list[BaseException] = []
+        plane.on_failure = failures.append
+        make_room = refusing_flushes(plane, monkeypatch)
+        written = asyncio.create_task(plane.run(creating("a")))
+        while plane._flusher.refusal is None:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0)
+        for _ in range(3):
+            with pytest.raises(KafkaError) as raised:
+                await plane.run(creating("b"))
+            assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert "No room" in raised.value.message
+        assert not written.done()
+        assert list(plane.image.topics_by_name) == []
+        make_room()
+        await written
+        await plane.run(creating("c"))
+        assert list(plane.image.topics_by_name) == ["a", "c"]
+        assert failures == []
+        await plane.close()
+
+    asyncio.run(scenario())
+    plane = node.start()
+    assert list(plane.image.topics_by_name) == ["a", "c"]
+    asyncio.run(_close(plane))
+
+
+def test_a_node_whose_disk_stays_full_stops_all_the_same(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        plane = node.start()
+        refusing_flushes(plane, monkeypatch)
+        replies: list[Any] = []
+        plane.submit(creating("a"), replies.append)
+        while plane._flusher.refusal is None:  # noqa: ASYNC110 - it sets no event
+            await asyncio.sleep(0)
+        await plane.close()
+        assert [reply.code for reply in replies] == [ErrorCode.NOT_CONTROLLER]
+
+    asyncio.run(scenario())
+    monkeypatch.undo()
+    plane = node.start()
+    assert plane.image.metadata_version == 30
     asyncio.run(_close(plane))
 
 

@@ -7,7 +7,7 @@ from headrace.log.log_registry import LogManagerConfig
 from headrace.metadata.image import ConfigResource
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
-from headrace.server.listener import ConnectionLimits
+from headrace.server.connection_limits import ConnectionLimits
 from headrace.server.part_configs import (
     broker_config,
     config_checks,

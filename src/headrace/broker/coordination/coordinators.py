@@ -11,6 +11,7 @@ from headrace.broker.coordination.loading import Loader
 from headrace.broker.coordination.placement import partition_for
 from headrace.broker.coordination.records_log import RecordCodec
 from headrace.broker.coordination.shard import Perform, Shard, ShardState
+from headrace.broker.coordination.turns import Turns
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.metadata.changes import MetadataChanges
@@ -43,6 +44,7 @@ class Coordinators:
         self._perform = perform
         self._compression = compression
         self._shards: dict[int, Shard] = {}
+        self._loading = Turns(scheduler.call_soon)
 
     def __iter__(self) -> Iterator[Shard]:
         return iter(self._shards.values())
@@ -117,7 +119,7 @@ class Coordinators:
             self._compression,
         )
         self._shards[partition.index] = shard
-        Loader(shard, self._scheduler.call_soon).start()
+        Loader(shard, self._loading.add).start()
 
     def resign(self, index: int) -> None:
         """Somebody else leads it now, or it is gone."""

@@ -32,6 +32,9 @@ class Events:
     def __bool__(self) -> bool:
         return bool(self._queue)
 
+    def __len__(self) -> int:
+        return len(self._queue)
+
     def add(self, event: Event, may_share: bool) -> None:
         self._queue.append((event, may_share))
 

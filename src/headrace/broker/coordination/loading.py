@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from headrace.base.errors import KafkaError
+from headrace.broker.coordination.gathering import Latest, gather, gather_small, key_values
 from headrace.broker.coordination.shard import Shard, ShardState
 from headrace.protocol.errors import ProtocolError
-from headrace.records.batch import HEADER_SIZE, BatchHeader, check_batch, iter_headers
-from headrace.records.codecs import Codec
+from headrace.records.batch import BatchHeader, check_batch, iter_headers
 from headrace.records.control import end_txn_marker
-from headrace.records.reader import read_checked_batch, unpack_records
-from headrace.records.walk import walk
+from headrace.records.reader import read_checked_batch
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +33,7 @@ class Loader:
         self._call_soon = call_soon
         self._log = shard.partition.log
         self._offset = self._log.log_start_offset
-        self._latest: dict[bytes, bytes | None] = {}
-        self.records_read = 0
+        self._latest: Latest = {}
 
     def start(self) -> None:
         self._soon(self._step)
@@ -62,29 +60,36 @@ class Loader:
         if self._offset < end:
             data = self._log.read(self._offset, _CHUNK_BYTES, end_offset=end)
         if not data:
-            latest, self._latest = self._latest, {}
-            self._apply_some(iter(latest.items()))
+            self._apply_gathered(self._shard.activate)
             return
-        for position, header in iter_headers(data):
-            self._offset = header.next_offset
-            check_batch(data, position, header)
-            if header.is_control:
-                self._end_transaction(data, position, header)
-            elif header.is_transactional:
-                self._flush()
-                for key, value in _records(data, position, header):
-                    self._apply(key, value, header.producer_id)
-            else:
-                self._gather(_records(data, position, header))
-            self.records_read += header.record_count
+        position = 0
+        while position < len(data):
+            position, self._offset = gather_small(self._latest, data, position, self._offset)
+            found = next(iter_headers(data, position), None)
+            if found is None:
+                break
+            header = found[1]
+            if header.is_transactional and len(self._latest) > _APPLIED_AT_ONCE:
+                # What came before it has to be applied first, and is too much for one step.
+                self._offset = header.base_offset
+                self._apply_gathered(self._step)
+                return
+            self._take(data, *found)
+            position += header.size
         self._soon(self._step)
 
-    def _gather(self, records: Iterator[tuple[bytes, bytes | None]]) -> None:
-        latest = self._latest
-        for key, value in records:
-            # Taken out first, so that it comes after all that was written before it.
-            latest.pop(key, None)
-            latest[key] = value
+    def _take(self, data: bytes, position: int, header: BatchHeader) -> None:
+        """A batch that is not plain: of a transaction, compressed, or not sound."""
+        self._offset = header.next_offset
+        check_batch(data, position, header)
+        if header.is_control:
+            self._end_transaction(data, position, header)
+        elif header.is_transactional:
+            self._flush()
+            for key, value in key_values(data, position, header):
+                self._apply(key, value, header.producer_id)
+        else:
+            gather(self._latest, data, position, header)
 
     def _end_transaction(self, data: bytes, position: int, header: BatchHeader) -> None:
         for record in read_checked_batch(data, position, header):
@@ -98,15 +103,21 @@ class Loader:
         for key, value in latest.items():
             self._apply(key, value, -1)
 
-    def _apply_some(self, entries: Iterator[tuple[bytes, bytes | None]]) -> None:
+    def _apply_gathered(self, then: Callable[[], None]) -> None:
+        latest, self._latest = self._latest, {}
+        self._apply_some(iter(latest.items()), then)
+
+    def _apply_some(
+        self, entries: Iterator[tuple[bytes, bytes | None]], then: Callable[[], None]
+    ) -> None:
         count = 0
         for key, value in islice(entries, _APPLIED_AT_ONCE):
             self._apply(key, value, -1)
             count += 1
         if count == _APPLIED_AT_ONCE:
-            self._soon(lambda: self._apply_some(entries))
+            self._soon(lambda: self._apply_some(entries, then))
         else:
-            self._shard.activate()
+            then()
 
     def _apply(self, key: bytes, value: bytes | None, producer_id: int) -> None:
         try:
@@ -116,17 +127,3 @@ class Loader:
             return
         if decoded is not None:
             self._shard.coordinator.apply(decoded[0], decoded[1], producer_id)
-
-
-def _records(
-    data: bytes, position: int, header: BatchHeader
-) -> Iterator[tuple[bytes, bytes | None]]:
-    """Keys and values of a batch; there may be millions, so no more is made of them."""
-    start, end = position + HEADER_SIZE, position + header.size
-    if header.codec != Codec.NONE:
-        data = unpack_records(data, position, header)
-        start, end = 0, len(data)
-    for _, _, key, key_size, value, value_size, _, _ in walk(data, start, end, header):
-        if key_size >= 0:
-            body = None if value_size < 0 else data[value : value + value_size]
-            yield data[key : key + key_size], body

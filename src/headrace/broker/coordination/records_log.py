@@ -8,11 +8,10 @@ from typing import Any, Protocol
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import Outcome
+from headrace.broker.coordination.pairs import Pair, pairs_batch
 from headrace.log.append import AppendOrigin
 from headrace.records.batch import BatchHeader
-from headrace.records.builder import build_batch
 from headrace.records.control import EndTxnMarker, end_txn_batch
-from headrace.records.record import Record
 from headrace.replication.partition import Partition
 
 #: How clients are told that the log of a coordinator could not be written (as Kafka maps them).
@@ -63,15 +62,13 @@ class RecordsLog:
                 timestamp=now_ms,
             )
             return self._write(marker, now_ms, outcome.ends.transaction_version)
-        records = []
-        for index, (key, value) in enumerate(outcome.records):
-            key_bytes, value_bytes = self._codec.encode(key, value)
-            records.append(Record(index, now_ms, key_bytes, value_bytes, ()))
+        encode = self._codec.encode
+        pairs = [encode(key, value) for key, value in outcome.records]
         last_offset = -1
-        for part in self._parts(records, outcome.is_atomic):
-            batch = build_batch(
+        for part in (pairs,) if outcome.is_atomic else self._parts(pairs):
+            batch = pairs_batch(
                 part,
-                base_offset=part[0].offset,
+                now_ms,
                 codec=self._compression,
                 producer_id=producer_id,
                 producer_epoch=producer_epoch,
@@ -96,17 +93,14 @@ class RecordsLog:
             code = _WRITE_ERRORS.get(error.code, error.code)
             raise KafkaError(code, error.message) from error
 
-    def _parts(self, records: list[Record], is_atomic: bool) -> Iterator[list[Record]]:
-        """One batch, or as many as the size of a batch demands."""
-        if is_atomic:
-            yield records
-            return
+    def _parts(self, pairs: list[Pair]) -> Iterator[list[Pair]]:
+        """As many batches as the size of a batch demands."""
         room = self._partition.log.config.max_message_bytes // 2
-        part: list[Record] = []
+        part: list[Pair] = []
         size = 0
-        for record in records:
-            part.append(record)
-            size += _RECORD_OVERHEAD + len(record.key or b"") + len(record.value or b"")
+        for key, value in pairs:
+            part.append((key, value))
+            size += _RECORD_OVERHEAD + len(key) + len(value or b"")
             if size > room:
                 yield part
                 part, size = [], 0

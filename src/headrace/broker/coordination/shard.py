@@ -60,6 +60,9 @@ class Shard:
         self.codec = codec
         self.partition = partition
         self.state = ShardState.LOADING
+        self._made_ms = clock.mono_ms()
+        #: How long reading the log took; None until it has been read.
+        self.load_time_ms: float | None = None
         self._scheduler = scheduler
         self._clock = clock
         self._log = RecordsLog(partition, codec, clock, compression)
@@ -67,9 +70,17 @@ class Shard:
         self._is_running = False
         #: Whether events that may share a batch wait for the end of this turn of the loop.
         self._is_gathering = False
+        #: How many such events came in this turn, and whether the last turn had several.
+        self._gathered = 0
+        self._is_crowded = False
         self._timers = Timers(scheduler, clock, self._timer_expired)
         self._waiting: dict[int, Reply] = {}
         self._next_token = 0
+
+    @property
+    def waiting_count(self) -> int:
+        """Events that have not been looked at yet."""
+        return len(self._events)
 
     def require_active(self) -> None:
         """Kafka's error while the log is being read, or after somebody else took over."""
@@ -82,6 +93,7 @@ class Shard:
         """The log has been read: from now on requests are served."""
         if self.state is ShardState.LOADING:
             self.state = ShardState.ACTIVE
+            self.load_time_ms = self._clock.mono_ms() - self._made_ms
             self._events.add_first(self.coordinator.loaded)
             self._run()
 
@@ -129,15 +141,21 @@ class Shard:
             return
         self._events.add(event, may_share)
         if may_share:
+            self._gathered += 1
             if self._is_gathering:
                 return
-            # The first one of a turn goes at once; if more come, they go together.
+            # The first one of a turn goes at once; if more come, they go together. Where several
+            # came in the last turn the first one waits for the others, to spare a write.
             self._is_gathering = True
             self._scheduler.call_soon(self._end_gathering)
+            if self._is_crowded:
+                return
         self._run()
 
     def _end_gathering(self) -> None:
         self._is_gathering = False
+        self._is_crowded = self._gathered > 1
+        self._gathered = 0
         self._run()
 
     def forget(self, token: int) -> None:

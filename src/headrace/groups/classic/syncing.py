@@ -60,6 +60,7 @@ class Syncing:
             group.generation,
         )
         outcome.records.append(group_record(group, given))
+        self._groups.activity.completed_rebalances += 1
         waiting: list[tuple[str, int]] = []
         for member in group.members:
             token = member.sync_token

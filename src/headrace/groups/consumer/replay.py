@@ -79,6 +79,7 @@ class Replay:
         group = self._open(key.group_id)
         group.group_epoch = value.epoch
         group.metadata_hash = value.metadata_hash
+        self._groups.activity.consumer_rebalances += 1
 
     def _partition_metadata(
         self,

@@ -6,16 +6,17 @@ A round runs elsewhere while its log goes on growing. Whatever else changes the 
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 
 from headrace.log.checkpoints import TopicPartition
 from headrace.log.cleaner.candidates import Candidate, examine, make_job
 from headrace.log.cleaner.cleaned_segment import discard_cleaned
 from headrace.log.cleaner.job import CleanJob, CleanResult
-from headrace.log.file_names import CLEANED
+from headrace.log.file_names import CLEANED, SWAP
 from headrace.log.partition_log import PartitionLog
 from headrace.log.segment import Segment
+from headrace.log.swapping import DirectorySync
 
 HighWatermark = Callable[[PartitionLog], int]
 
@@ -23,7 +24,7 @@ HighWatermark = Callable[[PartitionLog], int]
 class CleanerSchedule:
     """The state of compaction on one node."""
 
-    __slots__ = ("_aborted", "_running", "dirtiest_ratio", "offsets", "uncleanable")
+    __slots__ = ("_aborted", "_running", "_staged", "dirtiest_ratio", "offsets", "uncleanable")
 
     def __init__(self) -> None:
         #: Everything below is clean; what `cleaner-offset-checkpoint` holds.
@@ -34,6 +35,8 @@ class CleanerSchedule:
         self.dirtiest_ratio = 0.0
         self._running: dict[TopicPartition, CleanJob] = {}
         self._aborted: set[TopicPartition] = set()
+        #: Segments that are about to be swapped in.
+        self._staged: dict[TopicPartition, Segment] = {}
 
     def __contains__(self, key: TopicPartition) -> bool:
         """True while a round is under way, during which no segment may be deleted."""
@@ -67,25 +70,47 @@ class CleanerSchedule:
         """From now on the segments that a job reads must stay."""
         self._running[job.topic, job.partition] = job
 
+    def swap_in(
+        self, job: CleanJob, result: CleanResult, log: PartitionLog | None, now_ms: int
+    ) -> Generator[DirectorySync, None, bool]:
+        """Swap the result of a round in; what it yields waits for the disk, in any thread.
+
+        Returns False if the result came too late and was thrown away. Raises `LogDirFailure` if
+        the disk fails half way; loading completes the swap then.
+        """
+        key = (job.topic, job.partition)
+        try:
+            if self._is_void(job) or log is None or not _still_fits(log, result):
+                return False
+            for cleaned in result.segments:
+                new = Segment.open(
+                    log.files, log.directory, cleaned.base_offset, now_ms, suffix=CLEANED
+                )
+                replaced = set(cleaned.replaced)
+                old = [segment for segment in log.segments if segment.base_offset in replaced]
+                self._staged[key] = new
+                for sync in log.swap_segments([new], old, now_ms):
+                    yield sync
+                    if self._is_void(job):
+                        return False
+            self.offsets[key] = result.end_offset
+            return True
+        finally:
+            self._staged.pop(key, None)
+            self._end(job)
+            # What was swapped in is not called so any more.
+            discard_cleaned(job.directory, (cleaned.base_offset for cleaned in result.segments))
+
     def finish(
         self, job: CleanJob, result: CleanResult, log: PartitionLog | None, now_ms: int
     ) -> bool:
-        """Swap the result of a round in; False if it came too late and was thrown away.
-
-        Raises `LogDirFailure` if the disk fails half way; loading completes the swap then.
-        """
-        if not self._end(job) or log is None or not _still_fits(log, result):
-            discard_cleaned(job.directory, (cleaned.base_offset for cleaned in result.segments))
-            return False
-        for cleaned in result.segments:
-            new = Segment.open(
-                log.files, log.directory, cleaned.base_offset, now_ms, suffix=CLEANED
-            )
-            replaced = set(cleaned.replaced)
-            old = [segment for segment in log.segments if segment.base_offset in replaced]
-            log.replace_segments([new], old, now_ms)
-        self.offsets[job.topic, job.partition] = result.end_offset
-        return True
+        """The same, waiting for the disk here."""
+        steps = self.swap_in(job, result, log, now_ms)
+        while True:
+            try:
+                next(steps).run()
+            except StopIteration as end:
+                return bool(end.value)
 
     def give_up(self, job: CleanJob, reason: str, *, for_good: bool) -> None:
         """A round that failed; `for_good` if its data is at fault and trying again is no use."""
@@ -96,6 +121,11 @@ class CleanerSchedule:
         """Make sure that no round that is under way changes this log."""
         if key in self._running:
             self._aborted.add(key)
+            staged = self._staged.pop(key, None)
+            if staged is not None and staged.suffix == SWAP:
+                # Loading after a crash would take it for the truth.
+                with suppress(OSError):
+                    staged.delete_files()
 
     def forget(self, key: TopicPartition) -> None:
         """The log is gone from this node."""
@@ -125,6 +155,11 @@ class CleanerSchedule:
         if candidate.checkpoint_invalid:
             self.offsets[key] = candidate.first_dirty_offset
         return candidate
+
+    def _is_void(self, job: CleanJob) -> bool:
+        """True if the log has changed under a round."""
+        key = (job.topic, job.partition)
+        return self._running.get(key) is not job or key in self._aborted
 
     def _end(self, job: CleanJob) -> bool:
         """A round is over; True if its result may be used."""

@@ -1,5 +1,7 @@
 """BrokerRegistration and ControllerRegistration: how a process becomes a node of the cluster."""
 
+from typing import Any
+
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import RESERVED_IDS, format_uuid
 from headrace.metadata.controller import leadership
@@ -20,6 +22,7 @@ from headrace.metadata.records import (
     RegisterBrokerRecord,
     RegisterControllerRecord,
 )
+from headrace.protocol.messages import broker_registration, controller_registration
 from headrace.protocol.messages.broker_registration import BrokerRegistrationRequest
 from headrace.protocol.messages.controller_registration import ControllerRegistrationRequest
 
@@ -45,23 +48,8 @@ def register_broker(
         broker_id=request.broker_id,
         incarnation_id=request.incarnation_id,
         rack=request.rack,
-        end_points=[
-            BrokerEndpoint(
-                name=end.name,
-                host=end.host,
-                port=end.port,
-                security_protocol=end.security_protocol,
-            )
-            for end in request.listeners
-        ],
-        features=[
-            BrokerFeature(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in request.features
-        ],
+        end_points=[BrokerEndpoint(**_address(end)) for end in request.listeners],
+        features=[BrokerFeature(**_range(feature)) for feature in request.features],
     )
     if image.metadata_version >= DIRECTORY_ASSIGNMENT_LEVEL:
         record.log_dirs = list(request.log_dirs)
@@ -169,22 +157,29 @@ def register_controller(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,
         zk_migration_ready=False,
-        end_points=[
-            ControllerEndpoint(
-                name=end.name,
-                host=end.host,
-                port=end.port,
-                security_protocol=end.security_protocol,
-            )
-            for end in request.listeners
-        ],
-        features=[
-            ControllerFeature(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in request.features
-        ],
+        end_points=[ControllerEndpoint(**_address(end)) for end in request.listeners],
+        features=[ControllerFeature(**_range(feature)) for feature in request.features],
     )
     return ControllerResult(None, [record])
+
+
+def _address(
+    end: broker_registration.Listener | controller_registration.Listener,
+) -> dict[str, Any]:
+    """Requests and records call the same fields by the same names."""
+    return {
+        "name": end.name,
+        "host": end.host,
+        "port": end.port,
+        "security_protocol": end.security_protocol,
+    }
+
+
+def _range(
+    feature: broker_registration.Feature | controller_registration.Feature,
+) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "min_supported_version": feature.min_supported_version,
+        "max_supported_version": feature.max_supported_version,
+    }

@@ -1,0 +1,22 @@
+"""A flipped bit in every kind of file: noticed, or without harm. `make faults` flips hundreds."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support.bit_flips import KINDS, FlippedBits
+
+
+@pytest.fixture(scope="module")
+def flipped_bits(tmp_path_factory: pytest.TempPathFactory) -> FlippedBits:
+    return FlippedBits(tmp_path_factory.mktemp("written") / "data")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_noticed_or_does_no_harm(
+    kind: str, flipped_bits: FlippedBits, tmp_path: Path
+) -> None:
+    chance = random.Random(f"{kind} of every change")
+    for number in range(2):
+        flipped_bits.flip_and_start(kind, chance, tmp_path / f"copy-{number}")
