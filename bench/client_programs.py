@@ -83,6 +83,13 @@ def librdkafka_consumer(bootstrap: str, topic: str, partitions: int, records: in
     return figures["records"] / figures["seconds"]
 
 
+def librdkafka_latency(bootstrap: str, topic: str, *amounts: int) -> dict[str, float]:
+    """One record in flight with confluent-kafka, in a process of its own."""
+    program = (sys.executable, "-m", "bench.clients.librdkafka_latency")
+    arguments = map(str, (*amounts, TIMEOUT_SECONDS - 10))
+    return parse_figures(output_of([*program, bootstrap, topic, *arguments]))
+
+
 def parse_figures(output: str) -> dict[str, float]:
     """The one line of JSON that our client programs print at their end."""
     figures: dict[str, Any] = json.loads(output.strip().splitlines()[-1])

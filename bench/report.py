@@ -1,6 +1,8 @@
 """Makes the tables and the chart of docs/ from the results of a run.
 
 python -m bench.report bench/results/raw/run-….json
+
+Several files are taken for the parts of one run, as `bench/run.py --table` leaves them.
 """
 
 import argparse
@@ -35,8 +37,10 @@ def printed(measurements: Measurements) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, help="a JSON file that bench/run.py wrote")
-    results = load(parser.parse_args().results)
+    parser.add_argument("results", type=Path, nargs="+", help="JSON files that bench/run.py wrote")
+    parts = [load(path) for path in parser.parse_args().results]
+    items = [item for part in parts for item in part.measurements.items]
+    results = Results(parts[0].environment, parts[0].arguments, Measurements(items))
     print(printed(results.measurements))
     publish(results)
 

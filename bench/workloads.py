@@ -13,6 +13,7 @@ from bench.client_programs import (
     ProducerRun,
     bench_java,
     librdkafka_consumer,
+    librdkafka_latency,
     producer_performance,
 )
 from bench.peer import Peer
@@ -129,6 +130,17 @@ class Latency(Workload):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class LatencyWithLibrdkafka(Workload):
+    """The same between librdkafka's producer and consumer, as a Python program sees it."""
+
+    def figures(self, peer: Peer) -> Figures:
+        done = librdkafka_latency(
+            peer.bootstrap, self.topic, self.amount.records, self.amount.warmup, RECORD_SIZE
+        )
+        return {f"{self.name}-p50": done["p50_ms"], f"{self.name}-p99": done["p99_ms"]}
+
+
 def all_workloads(scale: Scale) -> tuple[Workload, ...]:
     """Every workload of the tables, in their order."""
     large = {"batch.size": "65536", "linger.ms": "5", "acks": "all"}
@@ -143,6 +155,7 @@ def all_workloads(scale: Scale) -> tuple[Workload, ...]:
         ConsumeWithLibrdkafka("consume-librdkafka", scale.consume_librdkafka, 0),
         ConsumeWithJava("consume-java", scale.consume_java, 0),
         Latency("latency", scale.latency, 1),
+        LatencyWithLibrdkafka("latency-librdkafka", scale.latency, 1),
     )
 
 

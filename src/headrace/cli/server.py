@@ -56,7 +56,11 @@ def run(args: argparse.Namespace) -> int:
     return serve(config, ready)
 
 
-def serve(config: NodeConfig, ready: Callable[[Node], None]) -> int:
+def serve(
+    config: NodeConfig,
+    ready: Callable[[Node], None],
+    before_stop: Callable[[], None] = lambda: None,
+) -> int:
     """Run a node to its end; whatever keeps it from starting is one sentence."""
     from headrace.base.checks import InvariantBrokenError
     from headrace.log.directories import DataDirectoryError
@@ -64,7 +68,7 @@ def serve(config: NodeConfig, ready: Callable[[Node], None]) -> int:
     from headrace.server.sockets import BindError
 
     try:
-        run_node(config, ready)
+        run_node(config, ready, before_stop=before_stop)
     except (DataDirectoryError, BindError, NodeFailedError, KafkaError) as error:
         raise CommandFailedError(str(error)) from error
     except InvariantBrokenError as error:

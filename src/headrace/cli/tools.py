@@ -18,6 +18,8 @@ THEMES: dict[str, tuple[Tool, ...]] = {
         Tool("up", "start a node for development, with no configuration", "up"),
         Tool("server", "start a node from a server.properties file", "server"),
         Tool("storage", "format data directories, and tell what is in them", "storage"),
+        Tool("schema-registry", "start a schema registry", "schema_registry"),
+        Tool("rest-proxy", "start a REST proxy: Kafka over HTTP", "rest_proxy"),
         Tool("doctor", "say what is wrong with a set-up, in plain sentences", "doctor"),
     ),
     "Topics and records": (
@@ -27,6 +29,7 @@ THEMES: dict[str, tuple[Tool, ...]] = {
         Tool("get-offsets", "print the offsets of partitions", "get_offsets"),
         Tool("delete-records", "delete records up to an offset", "delete_records"),
     ),
+    "Schemas": (Tool("schemas", "check, register and compare schemas in a build", "schemas"),),
     "Groups and transactions": (
         Tool("consumer-groups", "show, reset and delete groups of consumers", "consumer_groups"),
         Tool("groups", "list groups of every kind", "groups"),
@@ -38,6 +41,7 @@ THEMES: dict[str, tuple[Tool, ...]] = {
         Tool("features", "show, upgrade and downgrade feature levels", "features"),
         Tool("metadata-quorum", "show the state of the metadata quorum", "metadata_quorum"),
         Tool("broker-api-versions", "show which APIs each broker serves", "broker_api_versions"),
+        Tool("leader-election", "elect preferred or unclean leaders", "leader_election"),
         Tool("log-dirs", "show what each broker's data directories hold", "log_dirs"),
     ),
     "Look inside": (

@@ -1,16 +1,18 @@
-"""`headrace up`: a node for development, with no configuration at all."""
+"""`headrace up`: a node for development with no configuration, and the services beside it."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
 from headrace.cli.failure import CommandFailedError
 
 if TYPE_CHECKING:
+    from headrace.cli.beside import Beside
     from headrace.server.node import Node
 
 DEFAULT_PORT = 9092
@@ -39,6 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " or a free one if --port is 0)",
     )
     parser.add_argument(
+        "--registry-port",
+        type=int,
+        metavar="PORT",
+        help="the port of the schema registry (default: 8081; none if --port is 0)",
+    )
+    parser.add_argument(
+        "--rest-port",
+        type=int,
+        metavar="PORT",
+        help="the port of the REST proxy (default: 8082; none if --port is 0)",
+    )
+    parser.add_argument(
+        "--node-only", action="store_true", help="start neither schema registry nor REST proxy"
+    )
+    parser.add_argument(
         "--override",
         metavar="NAME=VALUE",
         action="append",
@@ -52,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from headrace.base.settings.tables.headrace import METRICS_LISTENER
+    from headrace.cli.beside import Beside
     from headrace.cli.server import serve
     from headrace.server.config import NodeConfig
     from headrace.server.development import ensure_formatted
@@ -75,17 +93,41 @@ def run(args: argparse.Namespace) -> int:
     except (KafkaError, OSError, ValueError) as error:
         raise CommandFailedError(str(error)) from error
 
+    beside = Beside()
+
     def ready(node: Node) -> None:
         print("Headrace is up.")
         print(f"  Kafka clients   {node.bootstrap}")
+        for label, place in _start_services(args, beside, node.bootstrap):
+            print(f"  {label:<15} {place}")
         print(f"  metrics         {_metrics_url(node) or metrics_note or 'off'}")
         print(f"  data            {', '.join(config.log_dirs)}")
         print(f"  try             headrace topics --list --bootstrap-server {node.bootstrap}")
         print("Ctrl-C stops it.", flush=True)
 
-    code = serve(config, ready)
+    try:
+        code = serve(config, ready, beside.stop)
+    finally:
+        beside.stop()
     print("Stopped.", file=sys.stderr)
     return code
+
+
+def _start_services(
+    args: argparse.Namespace, beside: Beside, bootstrap: str
+) -> Iterator[tuple[str, str]]:
+    """Registry and proxy on their ports; a node on a port of chance is a test's, and has none."""
+    from headrace.cli.beside import REGISTRY, REST_PROXY
+
+    asked = {REGISTRY: args.registry_port, REST_PROXY: args.rest_port}
+    settings: tuple[str, ...] = ()
+    for service, port in asked.items():
+        if args.node_only or (port is None and not args.port):
+            continue
+        place = beside.start(service, port or service.default_port, bootstrap, *settings)
+        if service is REGISTRY and place.startswith("http"):
+            settings = (f"schema.registry.url={place}",)
+        yield service.label, place
 
 
 def _metrics_port(args: argparse.Namespace) -> int:

@@ -25,14 +25,18 @@ def run_node(
     config: NodeConfig,
     on_ready: Callable[[Node], None],
     *,
+    before_stop: Callable[[], None] = lambda: None,
     clock: Clock | None = None,
     runner: asyncio.Runner | None = None,
 ) -> None:
-    """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order."""
+    """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order.
+
+    `before_stop` runs in a thread while the node still serves: it may wait for clients to leave.
+    """
     keep_freed_memory()
     raise_file_limit()
     with runner or new_runner() as running:
-        running.run(_serve(config, on_ready, clock))
+        running.run(_serve(config, on_ready, before_stop, clock))
 
 
 def new_runner() -> asyncio.Runner:
@@ -45,7 +49,12 @@ def new_runner() -> asyncio.Runner:
     return asyncio.Runner()
 
 
-async def _serve(config: NodeConfig, on_ready: Callable[[Node], None], clock: Clock | None) -> None:
+async def _serve(
+    config: NodeConfig,
+    on_ready: Callable[[Node], None],
+    before_stop: Callable[[], None],
+    clock: Clock | None,
+) -> None:
     node = Node(config, clock)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -55,6 +64,7 @@ async def _serve(config: NodeConfig, on_ready: Callable[[Node], None], clock: Cl
     _spare_the_collector()
     on_ready(node)
     reason = await stopped_or_failed(node, stop)
+    await asyncio.to_thread(before_stop)
     await node.stop()
     if reason is not None:
         raise NodeFailedError(reason)
