@@ -164,7 +164,7 @@ async def _send_on_one(address: str, request: bytes, requests: int) -> None:
 
 
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
-    pieces = []
+    pieces: list[bytes] = []
     while True:
         size = int((await reader.readuntil(b"\r\n"))[:-2], 16)
         piece = await reader.readexactly(size + 2)

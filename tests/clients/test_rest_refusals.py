@@ -117,6 +117,8 @@ def test_a_subscription_that_makes_no_sense_is_refused(rest: Rest, body: object)
     [
         {"topic_name": 5},
         {"topic_name": "x", "partitions_count": 0},
+        {"topic_name": "x", "partitions_count": 2000000000},
+        {"topic_name": "x", "replication_factor": 30000},
         {"topic_name": "x", "configs": "none"},
         {"topic_name": "x", "configs": [{"name": "no.such.setting", "value": "1"}]},
         {"topic_name": "x y"},
@@ -127,6 +129,29 @@ def test_a_topic_that_makes_no_sense_is_not_made(rest: Rest, body: object) -> No
     assert status == 400
     assert code in (400, 40002)
     assert "x" not in rest.ask("GET", "/topics").json()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "wanted"),
+    [
+        ("GET", "/brokers/77/configs", None, (404, 404)),
+        ("GET", "/brokers/one/configs/log.dirs", None, (404, 404)),
+        ("PUT", "/brokers/77/configs/log.retention.ms", {"value": "1"}, (404, 404)),
+        (
+            "POST",
+            "/topics/{topic}/configs:alter",
+            {"data": [{"name": "", "value": "x"}]},
+            (400, 400),
+        ),
+        ("POST", "/topics/{topic}/configs:alter", {"data": 5}, (400, 400)),
+        ("PUT", "/topics/{topic}/configs/retention.ms", {}, (400, 400)),
+        ("POST", "/topics", {"topic_name": "x", "configs": [{"name": ""}]}, (400, 400)),
+    ],
+)
+def test_settings_of_nothing_are_refused(
+    rest: Rest, topic: str, method: str, path: str, body: object, wanted: tuple[int, int]
+) -> None:
+    assert rest.error(method, rest.cluster + path.format(topic=topic), body) == wanted
 
 
 def test_a_broker_that_is_away_is_told_in_time() -> None:

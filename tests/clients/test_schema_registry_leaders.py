@@ -1,6 +1,7 @@
 """Two registries on one topic: writes go to the leader, and another leads when it is killed."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from headrace.testing import EmbeddedKafka
@@ -38,6 +39,29 @@ def test_any_node_takes_writes_and_answers_reads_and_ids_rise_over_a_leaders_dea
         ids += [follower.register("after", schema(20))]
         assert ids == sorted(set(ids))
         assert follower.ask("GET", "/schemas/ids/1").status == 200
+
+
+def test_a_schema_gets_one_id_however_many_register_it_at_once(tmp_path: Path) -> None:
+    with (
+        EmbeddedKafka() as kafka,
+        SchemaRegistry(tmp_path, kafka.bootstrap_servers) as first,
+        SchemaRegistry(tmp_path, kafka.bootstrap_servers) as second,
+        ThreadPoolExecutor(8) as threads,
+    ):
+
+        def register(number: int) -> tuple[int, int]:
+            registry = (first, second)[number % 2]
+            which = number // 4
+            return which, registry.register(f"s{which}", schema(which))
+
+        found = set(threads.map(register, range(80)))
+        assert len(found) == 20
+        assert {id_ for _, id_ in found} == set(range(1, 21))
+        for which, id_ in found:
+            assert first.ask("GET", f"/subjects/s{which}/versions").body == [1]
+            assert second.ask("GET", f"/schemas/ids/{id_}").body["schema"] == schema(which).replace(
+                " ", ""
+            )
 
 
 def test_a_leader_that_stops_hands_over_at_once(tmp_path: Path) -> None:

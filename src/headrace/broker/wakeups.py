@@ -18,12 +18,13 @@ logger = logging.getLogger(__name__)
 class Wakeups:
     """What has to be looked at again because there is new data."""
 
-    __slots__ = ("_is_held", "_pending", "_scheduler")
+    __slots__ = ("_is_held", "_is_running", "_pending", "_scheduler")
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._pending: list[Callable[[], None]] = []
         self._is_held = False
+        self._is_running = False
 
     def hold(self) -> None:
         """Whoever calls this appends now, and calls `run` when it is done."""
@@ -35,11 +36,20 @@ class Wakeups:
         self._pending.append(look_again)
 
     def run(self) -> None:
-        """Wake all that wait; nothing happens if somebody has done so already."""
+        """Wake all that wait; nothing happens if somebody has done so already.
+
+        An answered client may have sent ahead what wakes the next one, and so on: whoever runs
+        already comes to those too, so that a chain of them does not go ever deeper.
+        """
         self._is_held = False
-        pending, self._pending = self._pending, []
-        for look_again in pending:
-            try:
-                look_again()
-            except Exception:  # the edge of another client's request: this one must not suffer
-                logger.exception("a waiting fetch failed")
+        if self._is_running:
+            return
+        self._is_running = True
+        while self._pending:
+            pending, self._pending = self._pending, []
+            for look_again in pending:
+                try:
+                    look_again()
+                except Exception:  # the edge of another client's request: this one must not suffer
+                    logger.exception("a waiting fetch failed")
+        self._is_running = False

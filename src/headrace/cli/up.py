@@ -44,13 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--registry-port",
         type=int,
         metavar="PORT",
-        help="the port of the schema registry (default: 8081; none if --port is 0)",
+        help="the port of the schema registry (default: 8081, or none if --port is 0; 0 for none)",
     )
     parser.add_argument(
         "--rest-port",
         type=int,
         metavar="PORT",
-        help="the port of the REST proxy (default: 8082; none if --port is 0)",
+        help="the port of the REST proxy (default: 8082, or none if --port is 0; 0 for none)",
     )
     parser.add_argument(
         "--node-only", action="store_true", help="start neither schema registry nor REST proxy"
@@ -122,9 +122,11 @@ def _start_services(
     asked = {REGISTRY: args.registry_port, REST_PROXY: args.rest_port}
     settings: tuple[str, ...] = ()
     for service, port in asked.items():
-        if args.node_only or (port is None and not args.port):
+        if port is None and args.port:
+            port = service.default_port
+        if args.node_only or not port:
             continue
-        place = beside.start(service, port or service.default_port, bootstrap, *settings)
+        place = beside.start(service, port, bootstrap, *settings)
         if service is REGISTRY and place.startswith("http"):
             settings = (f"schema.registry.url={place}",)
         yield service.label, place

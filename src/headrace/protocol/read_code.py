@@ -110,6 +110,9 @@ class ReadCode(Code):
             self.line("pos += 1")
             self.line(f"if {length} > 127:")
             self.line(f"    {length}, pos = wire.read_uvarint(buf, pos - 1)")
+            if field.kind == "string" and issubclass(self.cls, Request):
+                self.line(f"    if {length} - 1 > {wire.STRING_MAX}:")
+                self.line(f"        raise wire.long({what!r})")
             self.line(f"{length} -= 1")
         else:
             layout = struct.Struct(width)

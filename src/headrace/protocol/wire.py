@@ -9,6 +9,9 @@ UNKNOWN_TAGS_MAX = 1000
 #: the reader busy for seconds: an empty element takes two bytes and costs a microsecond.
 REQUEST_ELEMENTS_MAX = 1_000_000
 
+#: Bytes in a string, as much as its older layout can count: it may have to be stored in that one.
+STRING_MAX = 0x7FFF
+
 #: The one-byte unsigned varints, ready made.
 SMALL_UVARINTS = tuple(bytes((value,)) for value in range(128))
 
@@ -43,6 +46,11 @@ def write_uvarint(value: int) -> bytes:
 def short(what: str) -> ProtocolError:
     """The error for a length or count that exceeds the bytes that are left."""
     return ProtocolError(f"{what} is longer than the bytes that are left")
+
+
+def long(what: str) -> ProtocolError:
+    """The error for a string of a request that is longer than Kafka's strings are."""
+    return ProtocolError(f"{what} is longer than {STRING_MAX} bytes")
 
 
 def crowded(what: str) -> ProtocolError:

@@ -23,7 +23,9 @@ async def end_offsets(
     wanted = {TopicPartition(*place): spec for place in places}
     if not wanted:
         return {}
-    answers = services.admin.list_offsets(wanted, request_timeout=services.config.client_timeout_s)
+    answers = services.ask(
+        services.admin.list_offsets, wanted, request_timeout=services.config.client_timeout_s
+    )
     found = await asyncio.gather(*(services.answer(future) for future in answers.values()))
     return {
         (place.topic, place.partition): result.offset

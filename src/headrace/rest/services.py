@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from headrace.rest.config import RestConfig
-from headrace.rest.errors import RestError, from_kafka
+from headrace.rest.errors import RestError, bad_request, from_kafka
 from headrace.rest.forwarding import Peers
 from headrace.rest.instances import ConsumerInstances
 from headrace.rest.producing import RecordSender
@@ -58,6 +58,13 @@ class Services:
             return await asyncio.to_thread(call, *args)
         except KafkaException as error:
             raise from_kafka(error) from error
+
+    def ask(self, call: Callable[..., Any], *args: Any, **settings: Any) -> Any:
+        """An admin request; the client itself refuses names and numbers that cannot be right."""
+        try:
+            return call(*args, **settings)
+        except (TypeError, ValueError) as error:
+            raise bad_request(str(error)) from error
 
     async def answer(self, future: Any) -> Any:
         """What an admin request brought."""

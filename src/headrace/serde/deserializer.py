@@ -12,6 +12,8 @@ from headrace.serde.registry_client import RegistryClient
 from headrace.serde.schema import Schema
 from headrace.serde.wire import PREFIX_SIZE, Header, find_guid, read_prefix
 
+_PREFIXES_MAX = 1000
+
 
 class Deserializer:
     """For keys or for values; `reader` sees Avro data through a newer or an older schema.
@@ -26,6 +28,7 @@ class Deserializer:
         self._codecs = Codecs(registry, reader)
         self._find = self._codecs.by_id
         self._is_key = is_key
+        self._by_prefix: dict[bytes, Callable[[bytes, int], Any]] = {}
 
     def __call__(self, data: bytes | None, headers: Iterable[Header] | None = None) -> Any:
         if data is None:
@@ -33,7 +36,14 @@ class Deserializer:
         if headers:
             codec, body, at = self._start(data, headers)
             return codec.decode(body, at)
-        return self._find(read_prefix(data)).decode(data, PREFIX_SIZE)
+        # A topic has few schemas: most records begin with bytes that were seen before.
+        decode = self._by_prefix.get(data[:PREFIX_SIZE])
+        if decode is None:
+            decode = self._find(read_prefix(data)).decode
+            if len(self._by_prefix) >= _PREFIXES_MAX:
+                self._by_prefix.clear()
+            self._by_prefix[data[:PREFIX_SIZE]] = decode
+        return decode(data, PREFIX_SIZE)
 
     def to_json(self, data: bytes | None, headers: Iterable[Header] | None = None) -> Any:
         """The value as JSON can hold it, in the format's own JSON form."""

@@ -80,15 +80,15 @@ class Tokens:
         sign = -1 if self.skip("-") else 1
         word = self.take()
         try:
-            return sign * int(word, 8 if word.isdigit() and word[0] == "0" else 0)
+            return sign * int(word, 8 if re.fullmatch("0[0-7]+", word) else 0)
         except ValueError:
             raise self.failure(f"expected a number instead of '{word}'") from None
 
     def text(self) -> str:
-        if self.is_done or self._tokens[self._at][0] != "text":
+        if not self.is_text():
             raise self.failure(f"expected a text instead of '{self.peek()}'")
         parts = []
-        while not self.is_done and self._tokens[self._at][0] == "text":
+        while self.is_text():
             parts.append(_ESCAPE.sub(_unescape, self.take()[1:-1]))
         return "".join(parts)
 

@@ -20,6 +20,7 @@ from headrace.broker.parked import Close, Parked
 from headrace.log.file_slice import FileSlice
 from headrace.protocol.compiler import Buffer
 from headrace.server.file_sender import FileSender
+from headrace.server.resumptions import Resumptions
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class ConnectionOwner(Protocol):
     """Who accepts connections, counts them and knows what they may do."""
 
     frame_size_max: int
+    resumptions: Resumptions
 
     def opened(self, connection: Connection) -> ConnectionInfo | None:
         """Admit a new connection, or None to refuse it."""
@@ -210,7 +212,7 @@ class Connection(asyncio.BufferedProtocol):
             self._close(reply.reason)
             return
         if not self._is_serving:
-            self._resume()
+            self._owner.resumptions.add(self._resume)
 
     def _send_small(self, data: bytes) -> None:
         """Straight to the socket, which nearly always has room; the transport takes the rest.
@@ -258,7 +260,7 @@ class Connection(asyncio.BufferedProtocol):
         if error is not None:
             self._close(f"cannot send records: {error}")
         elif not self._is_serving:
-            self._resume()
+            self._owner.resumptions.add(self._resume)
 
     def _resume(self) -> None:
         """Go on after a wait: first with what is in the buffer, then with the socket."""

@@ -19,6 +19,7 @@ from headrace.server.connection_limits import (
     ListenerCounts,
     RefusalLog,
 )
+from headrace.server.resumptions import Resumptions
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Listener:
         self._socket = sock
         self.host, self.port = sock.getsockname()[:2]
         self.frame_size_max = limits.frame_size_max
+        self.resumptions = Resumptions()
         self._dispatcher = dispatcher
         self._authorizer = authorizer
         self._limits = limits

@@ -48,6 +48,31 @@ def test_a_waiting_reader_does_not_wait_for_the_producers_answer_too(broker: Bro
     assert order == ["fetch", "produce"]
 
 
+def test_readers_that_wake_each_other_by_what_they_sent_ahead_all_get_their_answers(
+    broker: Broker,
+) -> None:
+    length = 300  # far deeper than Python's stack, were each woken inside the one before
+    broker.create_topic("t", length + 1)
+
+    def produce_to(index: int) -> None:
+        frame = request_frame(produce_request(("t", index, batch())), 12)
+        broker.dispatcher.serve(broker.connection, memoryview(bytearray(frame)), lambda _: None)
+
+    answered: list[int] = []
+    for index in range(length):
+        frame = request_frame(fetch_request(("t", index, 0), max_wait_ms=500), 12)
+
+        def went_out(_: object, index: int = index) -> None:
+            answered.append(index)
+            produce_to(index + 1)
+
+        broker.dispatcher.serve(broker.connection, memoryview(bytearray(frame)), went_out)
+    produce_to(0)
+    broker.scheduler.settle()
+    assert answered == list(range(length))
+    assert broker.partition("t", length).log.log_end_offset == 1
+
+
 def test_min_bytes_are_counted_over_all_partitions(broker: Broker) -> None:
     broker.create_topic("t", 2)
     size = len(batch(5))

@@ -10,6 +10,7 @@ from headrace.protocol.errors import ProtocolError
 from headrace.protocol.headers import RequestHeader
 from headrace.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from headrace.protocol.messages.fetch import FetchRequest, FetchTopic
+from headrace.protocol.messages.find_coordinator import FindCoordinatorRequest
 from headrace.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from headrace.protocol.messages.produce import (
     PartitionProduceData,
@@ -40,6 +41,18 @@ def test_varints_have_kafkas_bytes(value: int, data: str) -> None:
 def test_a_varint_beyond_32_bits_is_refused(data: str) -> None:
     with pytest.raises(ProtocolError):
         wire.read_uvarint(memoryview(bytes.fromhex(data)), 0)
+
+
+# Strings
+
+
+def test_a_request_may_not_have_a_string_longer_than_kafkas() -> None:
+    def request(size: int) -> bytes:
+        return encode(FindCoordinatorRequest(key="x" * size), 3)
+
+    assert decode(FindCoordinatorRequest, 3, request(32767)).key == "x" * 32767
+    with pytest.raises(ProtocolError):
+        decode(FindCoordinatorRequest, 3, request(32768))
 
 
 # Versions

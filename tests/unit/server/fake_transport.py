@@ -8,6 +8,7 @@ from headrace.broker.authorization import ANONYMOUS, AllowAll
 from headrace.broker.context import ConnectionInfo
 from headrace.broker.parked import Close, Parked
 from headrace.server.connection import Connection
+from headrace.server.resumptions import Resumptions
 
 Chunks = list[bytes | bytearray | memoryview]
 Send = Callable[[Chunks | Close | None], None]
@@ -86,6 +87,7 @@ class Owner:
 
     def __init__(self, *, admits: bool = True, frame_size_max: int = 1 << 20) -> None:
         self.frame_size_max = frame_size_max
+        self.resumptions = Resumptions()
         self.open_count = 0
         self.closed_count = 0
         self._admits = admits

@@ -1,7 +1,7 @@
 """Frames in, answers out: whatever the pieces, the order and the pace."""
 
 import random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -151,6 +151,23 @@ def test_what_follows_a_waiting_request_is_served_after_it_in_order(setup: Setup
     setup.dispatcher.release()
     expected = [b"park 1", b"two", b"park 3", b"four"]
     assert setup.transport.data == b"".join(map(framed, expected))
+
+
+def test_clients_that_answer_each_other_by_what_they_sent_ahead_are_all_served() -> None:
+    owner, dispatcher = Owner(), EchoDispatcher()
+    transports = [FakeTransport() for _ in range(500)]  # inside each other: deeper than the stack
+    for transport in transports:
+        connection = Connection(owner, cast(Any, dispatcher), lambda: 0.0)
+        connection.connection_made(cast(Any, transport))
+        Client(connection, transport).send(framed(b"park") + framed(b"go"))
+
+    def answer_the_next() -> None:
+        if dispatcher.frames[-1] == b"go" and dispatcher.parked:
+            dispatcher.release()
+
+    dispatcher.during = answer_the_next
+    dispatcher.release()
+    assert {transport.data for transport in transports} == {framed(b"park") + framed(b"go")}
 
 
 def test_a_waiting_request_keeps_its_bytes_while_more_arrive() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -13,6 +14,8 @@ from headrace.log.append import AppendOrigin
 from headrace.records.batch import BatchHeader
 from headrace.records.control import EndTxnMarker, end_txn_batch
 from headrace.replication.partition import Partition
+
+logger = logging.getLogger(__name__)
 
 #: How clients are told that the log of a coordinator could not be written (as Kafka maps them).
 _WRITE_ERRORS = {
@@ -62,8 +65,7 @@ class RecordsLog:
                 timestamp=now_ms,
             )
             return self._write(marker, now_ms, outcome.ends.transaction_version)
-        encode = self._codec.encode
-        pairs = [encode(key, value) for key, value in outcome.records]
+        pairs = self._encoded(outcome)
         last_offset = -1
         for part in (pairs,) if outcome.is_atomic else self._parts(pairs):
             batch = pairs_batch(
@@ -76,6 +78,14 @@ class RecordsLog:
             )
             last_offset = self._write(batch, now_ms)
         return last_offset
+
+    def _encoded(self, outcome: Outcome[Any, Any]) -> list[Pair]:
+        encode = self._codec.encode
+        try:
+            return [encode(key, value) for key, value in outcome.records]
+        except Exception as error:  # whatever it is, it must not stop the whole shard
+            logger.exception("records for %s cannot be encoded", self._partition.topic)
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from error
 
     def _write(self, batch: bytearray, now_ms: int, transaction_version: int = 0) -> int:
         partition = self._partition

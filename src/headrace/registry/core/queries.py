@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from headrace.registry.core.languages import formatted
 from headrace.registry.core.lookup import find_schema
 from headrace.registry.core.registering import compatibility_messages
-from headrace.registry.core.registry import Registry, without_empty
-from headrace.registry.core.schema import AVRO, Schema, SchemaVersion
+from headrace.registry.core.registry import Registry
+from headrace.registry.core.schema import Schema, SchemaVersion
 from headrace.registry.core.subjects import (
     ANY_CONTEXT,
     DEFAULT_CONTEXT,
-    beside,
     context_of,
     parse_subject,
 )
@@ -205,41 +203,3 @@ def schemas(
             known = registry.state.versions(name, deleted=deleted)
             found += known[-1:] if latest_only else known
     return found
-
-
-# -------------------------------------------------------------------- answers
-
-
-def version_fields(registry: Registry, version: SchemaVersion, form: str = "") -> dict[str, Any]:
-    """A version as it is answered; what is empty is left out."""
-    schema = version.schema
-    return without_empty(
-        {
-            "subject": version.subject,
-            "version": version.version,
-            "id": version.id,
-            "guid": version.guid,
-            "schemaType": "" if schema.type == AVRO else schema.type,
-            "references": [one._asdict() for one in schema.references],
-            "metadata": schema.metadata,
-            "ruleSet": schema.rule_set,
-            "schema": text_in_form(registry, version, form),
-            "ts": version.timestamp,
-            "deleted": True if version.deleted else None,
-        }
-    )
-
-
-def text_in_form(registry: Registry, version: SchemaVersion, form: str) -> str:
-    return formatted(registry.parsed(version), form) if form else version.schema.text
-
-
-def qualified_references(version: SchemaVersion) -> list[dict[str, Any]]:
-    return [
-        {**one._asdict(), "subject": beside(version.subject, one.subject)}
-        for one in version.schema.references
-    ]
-
-
-def pairs(rows: Iterable[SchemaVersion]) -> Iterator[dict[str, Any]]:
-    return ({"subject": one.subject, "version": one.version} for one in rows)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.registry.core import queries
+from headrace.registry.core import queries, shown
 from headrace.registry.core.deleting import delete_context
-from headrace.registry.core.queries import version_fields
 from headrace.registry.core.registry import Registry
 from headrace.registry.core.schema import TYPES, SchemaVersion
+from headrace.registry.core.shown import version_fields
 from headrace.registry.core.subjects import (
     ANY_CONTEXT,
     DEFAULT_CONTEXT,
@@ -79,7 +79,7 @@ class SchemasApi:
             if request.flag("fetchMaxId"):
                 fields["maxId"] = core.state.context(context_of(found.subject)).highest_id
             if request.text("referenceFormat") == "qualified" and found.schema.references:
-                fields["references"] = queries.qualified_references(found)
+                fields["references"] = shown.qualified_references(found)
             return fields
 
         return self._remembered.keep(request.target, answer(await self._service.sure(ask)))
@@ -89,7 +89,7 @@ class SchemasApi:
         form = request.text("format")
         return raw(
             await self._service.sure(
-                lambda core: queries.text_in_form(core, queries.find_id(core, id_, subject), form)
+                lambda core: shown.text_in_form(core, queries.find_id(core, id_, subject), form)
             )
         )
 
@@ -99,7 +99,7 @@ class SchemasApi:
 
     async def versions(self, request: Request) -> Response:
         found = await self._versions_of_id(request)
-        return answer(page_of(request).of(list(queries.pairs(found))))
+        return answer(page_of(request).of(list(shown.pairs(found))))
 
     async def _versions_of_id(self, request: Request) -> list[SchemaVersion]:
         id_, subject = read_id(request.params["id"]), normal(request.text("subject"))

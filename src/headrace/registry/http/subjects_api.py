@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.registry.core import queries
+from headrace.registry.core import queries, shown
 from headrace.registry.core.deleting import delete_subject, delete_version
 from headrace.registry.core.lookup import normalizes
-from headrace.registry.core.queries import Page, version_fields
+from headrace.registry.core.queries import Page
 from headrace.registry.core.registering import Registration, find_registered, register
 from headrace.registry.core.registry import Registry
 from headrace.registry.core.schema import AVRO, SchemaVersion
+from headrace.registry.core.shown import version_fields
 from headrace.registry.core.subjects import ANY_CONTEXT, is_valid, normal
 from headrace.registry.errors import invalid_subject
 from headrace.registry.http.answers import Remembered, answer, raw
@@ -81,7 +82,7 @@ class SubjectsApi:
         def show(core: Registry, version: SchemaVersion) -> dict[str, Any]:
             fields = version_fields(core, version, form)
             if request.text("referenceFormat") == "qualified" and version.schema.references:
-                fields["references"] = queries.qualified_references(version)
+                fields["references"] = shown.qualified_references(version)
             return fields
 
         return answer(await self._version(request, show))
@@ -90,7 +91,7 @@ class SubjectsApi:
         form = request.text("format")
         return raw(
             await self._version(
-                request, lambda core, version: queries.text_in_form(core, version, form)
+                request, lambda core, version: shown.text_in_form(core, version, form)
             )
         )
 
@@ -201,7 +202,7 @@ def _registered(core: Registry, version: SchemaVersion, form: str) -> dict[str, 
     if version.schema.type != AVRO:
         fields["schemaType"] = version.schema.type
     if form:
-        fields["schema"] = queries.text_in_form(core, version, form)
+        fields["schema"] = shown.text_in_form(core, version, form)
     return fields
 
 

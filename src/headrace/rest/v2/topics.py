@@ -23,7 +23,9 @@ async def list_topics(request: Request) -> Response:
     media_type = _type(request)
     services: Services = request.app.state.services
     timeout_s = services.config.client_timeout_s
-    metadata = await services.blocking(lambda: services.admin.list_topics(timeout=timeout_s))
+    metadata = await services.blocking(
+        lambda: services.ask(services.admin.list_topics, timeout=timeout_s)
+    )
     return json_answer(sorted(metadata.topics), media_type)
 
 
@@ -33,8 +35,10 @@ async def get_topic(request: Request) -> Response:
     name = request.path_params["topic"]
     description = await describe_topic(services, name)
     resource = ConfigResource(ResourceType.TOPIC, name)
-    answer = services.admin.describe_configs(
-        [resource], request_timeout=services.config.client_timeout_s
+    answer = services.ask(
+        services.admin.describe_configs,
+        [resource],
+        request_timeout=services.config.client_timeout_s,
     )
     configs = await services.answer(answer[resource])
     return json_answer(
@@ -77,15 +81,19 @@ async def list_brokers(request: Request) -> Response:
     media_type = _type(request)
     services: Services = request.app.state.services
     timeout_s = services.config.client_timeout_s
-    metadata = await services.blocking(lambda: services.admin.list_topics(timeout=timeout_s))
+    metadata = await services.blocking(
+        lambda: services.ask(services.admin.list_topics, timeout=timeout_s)
+    )
     return json_answer({"brokers": sorted(metadata.brokers)}, media_type)
 
 
 async def describe_topic(services: Services, name: str) -> Any:
     if not name or len(name) > 249 or "\0" in name:
         raise topic_not_found()
-    answers = services.admin.describe_topics(
-        TopicCollection([name]), request_timeout=services.config.client_timeout_s
+    answers = services.ask(
+        services.admin.describe_topics,
+        TopicCollection([name]),
+        request_timeout=services.config.client_timeout_s,
     )
     try:
         return await services.answer(answers[name])

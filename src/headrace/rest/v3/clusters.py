@@ -15,7 +15,9 @@ from headrace.rest.v3.resources import Links, collection, resource
 
 async def _describe(services: Services) -> Any:
     return await services.answer(
-        services.admin.describe_cluster(request_timeout=services.config.client_timeout_s)
+        services.ask(
+            services.admin.describe_cluster, request_timeout=services.config.client_timeout_s
+        )
     )
 
 

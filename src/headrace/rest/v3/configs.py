@@ -43,12 +43,28 @@ class ConfigsOf:
             return (cluster_id, "topics", name, "configs")
         return (cluster_id, "brokers", name, "configs")
 
-    async def _entries(self, request: Request) -> dict[str, ConfigEntry]:
+    async def _require(self, request: Request) -> tuple[Services, ConfigResource, str]:
+        """What the settings belong to; a broker that is not there would be waited for."""
         services: Services = request.app.state.services
         await services.require_cluster(request.path_params["cluster_id"])
-        asked, _ = self._resource(request)
-        answers = services.admin.describe_configs(
-            [asked], request_timeout=services.config.client_timeout_s
+        asked, name = self._resource(request)
+        if self._kind == "broker":
+            description = await services.answer(
+                services.ask(
+                    services.admin.describe_cluster,
+                    request_timeout=services.config.client_timeout_s,
+                )
+            )
+            if name not in {str(node.id) for node in description.nodes}:
+                raise not_found(f"Broker {name} cannot be found.")
+        return services, asked, name
+
+    async def _entries(self, request: Request) -> dict[str, ConfigEntry]:
+        services, asked, _ = await self._require(request)
+        answers = services.ask(
+            services.admin.describe_configs,
+            [asked],
+            request_timeout=services.config.client_timeout_s,
         )
         entries: dict[str, ConfigEntry] = await services.answer(answers[asked])
         return entries
@@ -115,7 +131,7 @@ class ConfigsOf:
         changes = []
         for item in data:
             name, operation = item.get("name"), str(item.get("operation") or "SET").upper()
-            if not isinstance(name, str) or operation not in ("SET", "DELETE"):
+            if not isinstance(name, str) or not name or operation not in ("SET", "DELETE"):
                 raise bad_request("A change needs a name, and an operation SET or DELETE.")
             changes.append(_change(name, item.get("value"), operation))
         await self._alter(request, changes, body.get("validate_only") is True)
@@ -124,13 +140,12 @@ class ConfigsOf:
     async def _alter(
         self, request: Request, changes: list[ConfigEntry], validate_only: bool
     ) -> None:
-        services: Services = request.app.state.services
-        await services.require_cluster(request.path_params["cluster_id"])
+        services, asked, name = await self._require(request)
         if not changes:
             return
-        asked, name = self._resource(request)
         changed = ConfigResource(asked.restype, name, incremental_configs=changes)
-        answers = services.admin.incremental_alter_configs(
+        answers = services.ask(
+            services.admin.incremental_alter_configs,
             [changed],
             request_timeout=services.config.client_timeout_s,
             validate_only=validate_only,

@@ -19,8 +19,10 @@ _NO_GROUP = "Consumer group {} could not be found."
 async def _describe(services: Services, groups: list[str]) -> list[Any]:
     if not groups:
         return []
-    answers = services.admin.describe_consumer_groups(
-        groups, request_timeout=services.config.client_timeout_s
+    answers = services.ask(
+        services.admin.describe_consumer_groups,
+        groups,
+        request_timeout=services.config.client_timeout_s,
     )
     found = await asyncio.gather(
         *(services.answer(future) for future in answers.values()), return_exceptions=True
@@ -68,7 +70,9 @@ async def list_groups(request: Request) -> Response:
     await services.require_cluster(cluster_id)
     links = Links(request)
     answer = await services.answer(
-        services.admin.list_consumer_groups(request_timeout=services.config.client_timeout_s)
+        services.ask(
+            services.admin.list_consumer_groups, request_timeout=services.config.client_timeout_s
+        )
     )
     groups = await _describe(services, sorted(one.group_id for one in answer.valid))
     data = [_group(links, cluster_id, one) for one in groups]

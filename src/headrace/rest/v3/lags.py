@@ -29,7 +29,8 @@ class _Lag(NamedTuple):
 
 
 async def _lags(services: Services, group: Any) -> list[_Lag]:
-    answers = services.admin.list_consumer_group_offsets(
+    answers = services.ask(
+        services.admin.list_consumer_group_offsets,
         [ConsumerGroupTopicPartitions(group.group_id)],
         request_timeout=services.config.client_timeout_s,
     )

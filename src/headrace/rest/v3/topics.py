@@ -59,11 +59,15 @@ def _topic(links: Links, cluster_id: str, description: Any) -> dict[str, Any]:
 async def list_topics(request: Request) -> Response:
     services, cluster_id, links = await start(request)
     timeout_s = services.config.client_timeout_s
-    metadata = await services.blocking(lambda: services.admin.list_topics(timeout=timeout_s))
+    metadata = await services.blocking(
+        lambda: services.ask(services.admin.list_topics, timeout=timeout_s)
+    )
     names = sorted(metadata.topics)
     data = []
     if names:
-        answers = services.admin.describe_topics(TopicCollection(names), request_timeout=timeout_s)
+        answers = services.ask(
+            services.admin.describe_topics, TopicCollection(names), request_timeout=timeout_s
+        )
         found = await asyncio.gather(
             *(services.answer(future) for future in answers.values()), return_exceptions=True
         )
@@ -84,8 +88,11 @@ async def create_topic(request: Request) -> Response:
     services, cluster_id, links = await start(request)
     body = await read_object(request, services.config.body_max_bytes)
     new, validate_only = _new_topic(body)
-    answers = services.admin.create_topics(
-        [new], request_timeout=services.config.client_timeout_s, validate_only=validate_only
+    answers = services.ask(
+        services.admin.create_topics,
+        [new],
+        request_timeout=services.config.client_timeout_s,
+        validate_only=validate_only,
     )
     await services.answer(answers[new.topic])
     services.topics.forget(new.topic)
@@ -101,7 +108,7 @@ def _new_topic(body: dict[str, Any]) -> tuple[NewTopic, bool]:
         raise bad_request("topic_name must be the name of the topic.")
     configs = {}
     for entry in _objects(body, "configs"):
-        if not isinstance(entry.get("name"), str):
+        if not isinstance(entry.get("name"), str) or not entry["name"]:
             raise bad_request("Every config needs a name.")
         value = entry.get("value")
         if value is not None:
@@ -170,8 +177,10 @@ async def update_partitions(request: Request) -> Response:
     count = _count(body, "partitions_count")
     if count < 0:
         raise bad_request("partitions_count must be a number from 1 on.")
-    answers = services.admin.create_partitions(
-        [NewPartitions(name, count)], request_timeout=services.config.client_timeout_s
+    answers = services.ask(
+        services.admin.create_partitions,
+        [NewPartitions(name, count)],
+        request_timeout=services.config.client_timeout_s,
     )
     await services.answer(answers[name])
     services.topics.forget(name)
@@ -181,7 +190,9 @@ async def update_partitions(request: Request) -> Response:
 async def delete_topic(request: Request) -> Response:
     services, _, _ = await start(request)
     name = request.path_params["topic_name"]
-    answers = services.admin.delete_topics([name], request_timeout=services.config.client_timeout_s)
+    answers = services.ask(
+        services.admin.delete_topics, [name], request_timeout=services.config.client_timeout_s
+    )
     await services.answer(answers[name])
     services.topics.forget(name)
     return Response(status_code=204)

@@ -42,6 +42,15 @@ def test_a_record_is_applied_and_then_answered(shard: Shard) -> None:
     assert replies == ["a"]
 
 
+def test_what_no_record_can_hold_is_refused_and_stops_nobody_else(shard: Shard) -> None:
+    replies: list[Any] = []
+    put(shard, "\ud800", "1", replies)
+    assert [error.code for error in replies] == [ErrorCode.UNKNOWN_SERVER_ERROR]
+    put(shard, "a", "1", replies)
+    assert replies[1:] == ["a"]
+    assert shard.coordinator.state == {"a": "1"}
+
+
 def test_whoever_waits_hears_nothing_before_the_replicas_have_it(
     broker: Broker, shard: Shard
 ) -> None:
