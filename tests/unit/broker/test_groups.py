@@ -210,6 +210,12 @@ def test_the_node_sees_a_client_and_its_address(grouped: Broker) -> None:
     )
 
 
+def test_a_group_that_is_asked_for_many_times_is_described_once(grouped: Broker) -> None:
+    member(grouped)
+    groups = grouped.ask(DescribeGroupsRequest(groups=["g", "other", "g", "g"])).groups
+    assert [group.group_id for group in groups] == ["g", "other"]
+
+
 # Offsets
 
 

@@ -71,7 +71,8 @@ class Groups:
         """
         asked: dict[int, tuple[Shard, list[str]]] = {}
         found: list[Any] = []
-        for group_id in group_ids:
+        # Once each: a group that is asked for a thousand times would be described as often.
+        for group_id in dict.fromkeys(group_ids):
             try:
                 if not group_id:
                     raise KafkaError(ErrorCode.INVALID_GROUP_ID)
