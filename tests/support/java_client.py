@@ -1,13 +1,10 @@
 """The Java producer and the assigned Java consumer, from one JVM (`JavaClient.java`)."""
 
 import base64
-import subprocess
 import threading
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
-from tests.support.java import QUICK_JVM, java_command
+from tests.support.line_jvm import LineJvm
 from tests.support.node import Node
 from tests.support.tools import JAVA_SOURCES
 
@@ -37,18 +34,11 @@ def numbered(offset: int, number: int) -> tuple[int, bytes, bytes]:
     return offset, f"k{number}".encode(), value.encode()
 
 
-class JavaClient:
+class JavaClient(LineJvm):
     """Sends and receives on behalf of a test."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            java_command(str(_SOURCE), jvm=QUICK_JVM),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-        )
+        super().__init__(_SOURCE, shows_errors=False)
 
     def produce(
         self, node: Node, topic: str, first: int, count: int, **properties: str
@@ -65,43 +55,22 @@ class JavaClient:
         return [_consumed(line) for line in self._ask(node, request, properties)]
 
     def _ask(self, node: Node, request: tuple[str, ...], properties: dict[str, str]) -> list[str]:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
         named = {"bootstrap.servers": node.bootstrap}
         named |= {name.replace("_", "."): value for name, value in properties.items()}
         fields = (*request, *(f"{name}={value}" for name, value in named.items()))
-        alarm = threading.Timer(90.0, process.kill)
+        alarm = threading.Timer(90.0, self._process.kill)
         alarm.start()
         lines = []
         try:
-            process.stdin.write("\t".join(fields) + "\n")
-            process.stdin.flush()
-            while (line := process.stdout.readline().rstrip("\n")) != ".":
+            self._stdin.write("\t".join(fields) + "\n")
+            self._stdin.flush()
+            while (line := self._stdout.readline().rstrip("\n")) != ".":
                 if not line or line.startswith("!"):
                     raise JavaClientError(f"{' '.join(fields)}: {line or 'no answer'}")
                 lines.append(line)
         finally:
             alarm.cancel()
         return lines
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=30)
-        self._process.stdout.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _consumed(line: str) -> Consumed:

@@ -1,11 +1,9 @@
 """Apache Kafka's opinion on the bytes of a message, from one JVM that answers line by line."""
 
 import json
-import subprocess
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from tests.support.java import QUICK_JVM, java_command
+from tests.support.line_jvm import LineJvm
 from tests.support.tools import JAVA_SOURCES
 
 _SOURCE = JAVA_SOURCES / "oracle" / "MessageOracle.java"
@@ -15,18 +13,11 @@ class OracleError(AssertionError):
     """Kafka's classes refused the value or the bytes."""
 
 
-class MessageOracle:
+class MessageOracle(LineJvm):
     """Asks `MessageOracle.java`; messages are named as in Kafka, e.g. `FetchRequest`."""
 
     def __init__(self) -> None:
-        # Java compiles the single source file in memory, so there is nothing to build.
-        self._process = subprocess.Popen(
-            java_command(str(_SOURCE), jvm=QUICK_JVM),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
+        super().__init__(_SOURCE)
 
     def encode(self, name: str, version: int, value: object) -> bytes:
         """Kafka's bytes of a value given in Kafka's JSON."""
@@ -56,30 +47,9 @@ class MessageOracle:
         return listed
 
     def _ask(self, *request: str) -> list[str]:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("\t".join(request) + "\n")
-        process.stdin.flush()
-        verdict, *answer = process.stdout.readline().rstrip("\n").split("\t")
+        self._stdin.write("\t".join(request) + "\n")
+        self._stdin.flush()
+        verdict, *answer = self._stdout.readline().rstrip("\n").split("\t")
         if verdict != "ok":
             raise OracleError(f"{' '.join(request)[:2000]}: {verdict} {answer}")
         return answer
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(timeout=30)
-        self._process.stdout.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -7,25 +7,14 @@ import os
 from typing import TYPE_CHECKING
 
 from headrace.cli.failure import CommandFailedError
+from headrace.cli.start_action import add_start
 
 if TYPE_CHECKING:
     from headrace.rest.server import RestServer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    start = actions.add_parser("start", help="start a proxy and serve until it is stopped")
-    start.add_argument("file", metavar="FILE", nargs="?", help="the kafka-rest.properties file")
-    start.add_argument(
-        "--override",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a property that takes precedence over the file; may be given several times",
-    )
-    start.add_argument(
-        "--log-level", default="INFO", help="DEBUG, INFO, WARNING or ERROR (default: INFO)"
-    )
+    add_start(parser, "a proxy", "kafka-rest.properties", needs_file=False)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,25 +10,14 @@ from typing import TYPE_CHECKING
 from headrace.base.errors import KafkaError
 from headrace.base.java_properties import decode_properties, parse_properties
 from headrace.cli.failure import CommandFailedError
+from headrace.cli.start_action import add_start
 
 if TYPE_CHECKING:
     from headrace.registry.running import RunningRegistry
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    start = actions.add_parser("start", help="start a registry and serve until it is stopped")
-    start.add_argument("file", metavar="FILE", help="the schema-registry.properties file")
-    start.add_argument(
-        "--override",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a property that takes precedence over the file; may be given several times",
-    )
-    start.add_argument(
-        "--log-level", default="INFO", help="DEBUG, INFO, WARNING or ERROR (default: INFO)"
-    )
+    add_start(parser, "a registry", "schema-registry.properties")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
 from headrace.cli.failure import CommandFailedError
+from headrace.cli.start_action import add_start
 
 if TYPE_CHECKING:
     from headrace.server.config import NodeConfig
@@ -17,21 +18,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    start = actions.add_parser("start", help="start a node and serve until it is stopped")
-    start.add_argument("file", metavar="FILE", help="the server.properties file")
-    start.add_argument(
-        "--override",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a property that takes precedence over the file; may be given several times",
-    )
+    start = add_start(parser, "a node", "server.properties")
     start.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="how log lines look"
-    )
-    start.add_argument(
-        "--log-level", default="INFO", help="DEBUG, INFO, WARNING or ERROR (default: INFO)"
     )
 
 
