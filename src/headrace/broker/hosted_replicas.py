@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from headrace.base.uuids import ZERO_UUID
 from headrace.broker.partitions import Partitions
 from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.config import LogConfig
@@ -48,6 +49,15 @@ class TopicConfigs:
         self._last_own = None
 
 
+def _belongs(log: PartitionLog, image: MetadataImage) -> bool:
+    """Whether metadata knows the partition that a log on the disk was made for."""
+    topic = image.topics_by_id.get(log.topic_id)
+    if topic is None and log.topic_id == ZERO_UUID and log.log_end_offset == 0:
+        # The node died between making the directory and writing the topic's id into it.
+        topic = image.topics_by_name.get(log.topic)
+    return topic is not None and log.partition < len(topic.partitions)
+
+
 class HostedReplicas:
     """Listens to the metadata plane."""
 
@@ -69,12 +79,7 @@ class HostedReplicas:
 
     def start(self, image: MetadataImage, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Take over everything that the image has at start; what it lacks is put aside."""
-        by_id = image.topics_by_id
-        self._logs.put_strays_aside(
-            lambda log: (
-                log.topic_id in by_id and log.partition < len(by_id[log.topic_id].partitions)
-            )
-        )
+        self._logs.put_strays_aside(lambda log: _belongs(log, image))
         room = _AT_ONCE
         for topic in image.topics_by_name.values():
             indexes = range(len(topic.partitions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 from headrace.client.blocking import KafkaClient
@@ -85,3 +86,27 @@ def test_a_large_topic_that_is_deleted_just_before_the_stop_is_gone_after_it(
     assert directories(data, "many-*") == 1 + directories(data, "many-*-delete")
     run(formatted(data), again)
     assert directories(data, "*-stray") == 0
+
+
+def test_a_directory_that_a_kill_left_without_a_topic_id_is_taken_for_its_partition(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    with HeadraceNode(data) as node:
+        with client_of(node.bootstrap) as client:
+            create_topic(client, "t", 3, {})
+        node.kill()
+        for index in (1, 2):
+            shutil.rmtree(data / f"t-{index}")
+            (data / f"t-{index}").mkdir()
+        (data / "t-2" / "partition.metadata").touch()
+        node.start()
+        with client_of(node.bootstrap) as client, RawProducer(node.bootstrap) as producer:
+            for index in range(3):
+                sent = producer.send("t", numbered_batch(0, 3), partition=index)
+                assert sent.error_code == 0
+                assert len(consume(client, "t", index)) == 3
+    assert directories(data, "t-*") == 3
+    assert (
+        len({(data / f"t-{index}" / "partition.metadata").read_text() for index in range(3)}) == 1
+    )
