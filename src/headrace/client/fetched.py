@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.client.aborted import AbortedData
 from headrace.client.leaders import TopicPartition
 from headrace.protocol.messages.fetch import PartitionData
 from headrace.records.batch import MAGIC_V2, BatchHeader, Buffer, check_batch
-from headrace.records.control import ControlType, control_type
 from headrace.records.legacy import iter_any_headers, read_message
 from headrace.records.reader import read_checked_batch
 from headrace.records.record import Record
@@ -32,7 +32,7 @@ def read_fetched(
 ) -> Iterator[FetchedBatch]:
     """The batches from offset `start` on, in order; offsets before it are left out."""
     buffer: Buffer = data.records or b""
-    aborted = _Aborted(data) if read_committed else None
+    aborted = AbortedData(data.aborted_transactions) if read_committed else None
     seen = False
     for position, header in iter_any_headers(buffer):
         seen = True
@@ -73,25 +73,3 @@ def _timestamp_type(header: BatchHeader) -> str:
     if header.magic == 0:
         return "NoTimestampType"
     return "LogAppendTime" if header.uses_append_time else "CreateTime"
-
-
-class _Aborted:
-    """Which producers' data is aborted at the place where the reader stands."""
-
-    def __init__(self, data: PartitionData) -> None:
-        rows = data.aborted_transactions or []
-        self._coming = sorted((row.first_offset, row.producer_id) for row in rows)
-        self._active: set[int] = set()
-
-    def holds(self, header: BatchHeader) -> bool:
-        self._advance(header)
-        return header.is_transactional and header.producer_id in self._active
-
-    def end(self, header: BatchHeader, marker: Record) -> None:
-        self._advance(header)
-        if control_type(marker) is ControlType.ABORT:
-            self._active.discard(header.producer_id)
-
-    def _advance(self, header: BatchHeader) -> None:
-        while self._coming and self._coming[0][0] <= header.last_offset:
-            self._active.add(self._coming.pop(0)[1])

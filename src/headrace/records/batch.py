@@ -42,6 +42,7 @@ _SMALLEST_LENGTH = HEADER_SIZE - LOG_OVERHEAD
 
 HEADER = Struct(">qiibIhiqqqhii")
 _unpack_header = HEADER.unpack_from
+_HEAD = Struct(">qiibIhi")  # up to the last offset delta
 _pack_offset = Struct(">q").pack_into
 _pack_int32 = Struct(">i").pack_into
 _pack_uint32 = Struct(">I").pack_into
@@ -176,6 +177,19 @@ def iter_headers(
             return
         yield position, header
         position = following
+
+
+def find_next_offset(buffer: Buffer) -> int | None:
+    """The offset behind the last whole batch; None if there is none. Much faster than a walk."""
+    found = None
+    position, limit = 0, len(buffer)
+    while limit - position >= HEADER_SIZE:
+        base_offset, length, _, magic, _, _, last_delta = _HEAD.unpack_from(buffer, position)
+        position += length + LOG_OVERHEAD
+        if magic != MAGIC_V2 or length < _SMALLEST_LENGTH or position > limit:
+            break
+        found = base_offset + last_delta + 1
+    return found
 
 
 def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:

@@ -1,0 +1,64 @@
+"""Pipelines on a real Spark: `make interop` runs everything below this directory."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.testing import EmbeddedKafka
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.spark import require_spark
+from tests.support.tools import require_java
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.interop)
+            item.add_marker(pytest.mark.timeout(300))
+            # PySpark leaves sockets and its JVM for the interpreter to clean up.
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark for all tests, with its own Kafka connector beside ours."""
+    jars = require_spark()
+    # Spark would start the python3 of the PATH, which need not be the one of the tests.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    warehouse = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars", jars)
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(warehouse))
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.streaming.metricsEnabled", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[EmbeddedKafka]:
+    """A Headrace node for the tests of a module."""
+    with EmbeddedKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    """One Apache Kafka node."""
+    require_java()
+    with ApacheKafka(tmp_path_factory.mktemp("apache") / "data") as kafka:
+        yield kafka
