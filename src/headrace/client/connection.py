@@ -131,16 +131,22 @@ class BlockingConnection:
         if remaining <= 0:
             raise self._failed("did not answer in time")
         self._socket.settimeout(remaining)
+        room = self._wire.room()
+        data = b""
         try:
-            data = self._socket.recv(_RECEIVE_BYTES)
+            if room is None:
+                data = self._socket.recv(_RECEIVE_BYTES)
+                count = len(data)
+            else:
+                count = self._socket.recv_into(room)
         except TimeoutError as error:
             raise self._failed("did not answer in time") from error
         except OSError as error:
             raise self._failed(f"broke the connection ({_reason(error)})") from error
-        if not data:
+        if count == 0:
             raise self._failed("closed the connection")
         try:
-            self._arrived += self._wire.receive(data)
+            self._arrived += self._wire.receive(data) if room is None else self._wire.fill(count)
         except ProtocolError as error:
             raise self._failed(f"sent what is no answer of Kafka's ({error})") from error
 

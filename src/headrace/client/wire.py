@@ -26,6 +26,9 @@ from headrace.protocol.schema import Request, Response
 #: No honest answer is larger: it bounds what one connection can make us hold.
 RESPONSE_BYTES_MAX = 100 * 1024 * 1024
 
+#: A larger answer is read into a buffer of its own size, without another copy.
+_LARGE = 64 * 1024
+
 _SIZE = Struct(">i")
 _CORRELATION_IDS = 0x7FFFFFFF
 
@@ -40,6 +43,9 @@ class ClientWire:
         #: What was asked and not answered yet, oldest first.
         self._in_flight: deque[tuple[int, type[Request], int]] = deque()
         self._received = bytearray()
+        #: A large answer that is not complete yet, and how much of it is there.
+        self._large: bytearray | None = None
+        self._filled = 0
 
     @property
     def in_flight(self) -> int:
@@ -63,8 +69,26 @@ class ClientWire:
             self._in_flight.append((correlation_id, type(message), version))
         return [_SIZE.pack(sum(map(len, chunks))), *chunks]
 
+    def room(self) -> memoryview | None:
+        """Where the next bytes belong if a large answer is under way; tell `fill` how many came."""
+        return None if self._large is None else memoryview(self._large)[self._filled :]
+
+    def fill(self, count: int) -> list[Response]:
+        """`count` bytes were read into the `room`; the response that they complete."""
+        frame = self._large
+        self._filled += count
+        if frame is None or self._filled < len(frame):
+            return []
+        self._large = None
+        return [self._decode(frame)]
+
     def receive(self, data: Buffer) -> list[Response]:
         """Take bytes from the socket and return the responses that they complete."""
+        room = self.room()
+        if room is not None:
+            part = min(len(room), len(data))
+            room[:part] = data[:part]
+            return self.fill(part) + (self.receive(data[part:]) if part < len(data) else [])
         self._received += data
         responses = []
         while (frame := self._next_frame()) is not None:
@@ -78,12 +102,20 @@ class ClientWire:
         if not 4 <= size <= self._response_bytes_max:
             raise ProtocolError(f"an answer of {size} bytes: this is not a Kafka broker")
         if len(self._received) < 4 + size:
+            if size >= _LARGE:
+                self._begin_large(size)
             return None
         frame = bytes(memoryview(self._received)[4 : 4 + size])
         del self._received[: 4 + size]
         return frame
 
-    def _decode(self, frame: bytes) -> Response:
+    def _begin_large(self, size: int) -> None:
+        self._large = bytearray(size)
+        self._filled = len(self._received) - 4
+        self._large[: self._filled] = memoryview(self._received)[4:]
+        self._received = bytearray()
+
+    def _decode(self, frame: bytes | bytearray) -> Response:
         if not self._in_flight:
             raise ProtocolError("an answer that nobody asked for")
         correlation_id, asked, version = self._in_flight.popleft()

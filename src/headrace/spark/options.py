@@ -75,6 +75,9 @@ class SourceOptions:
     min_partitions: int | None = None
     max_records_per_partition: int | None = None
     include_headers: bool = False
+    #: While this file exists on the driver, no new batch begins: that is how a runner lets the
+    #: running one end before it stops.
+    pause_file: str | None = None
     fetch_offset_retries: int = 3
     fetch_offset_retry_ms: int = 10
 
@@ -112,6 +115,7 @@ class SourceOptions:
             min_partitions=_count(given, "minPartitions"),
             max_records_per_partition=_count(given, "maxRecordsPerPartition"),
             include_headers=_flag(given, "includeHeaders", default=False),
+            pause_file=given.get("headrace.pause.file"),
             fetch_offset_retries=_count(given, "fetchOffset.numRetries") or 3,
             fetch_offset_retry_ms=_count(given, "fetchOffset.retryIntervalMs") or 10,
         )

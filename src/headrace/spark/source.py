@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def latestOffset(self, start: OffsetJson, limit: Any) -> OffsetJson:  # noqa: N802
+        if self._options.pause_file is not None and os.path.exists(self._options.pause_file):
+            return start
         known = from_json(start)
         latest = self._find_latest(known)
         if isinstance(limit, ReadAllAvailable):

@@ -20,7 +20,11 @@ from headrace.protocol.messages.api_versions import (
     ApiVersionsResponse,
 )
 from headrace.protocol.messages.list_offsets import ListOffsetsRequest
-from headrace.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from headrace.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+)
 
 
 def frame(correlation_id: int, response: MetadataResponse, version: int) -> bytes:
@@ -62,6 +66,32 @@ def test_an_answer_may_arrive_in_pieces_of_any_size(sizes: list[int]) -> None:
         found += wire.receive(data[position : position + size])
         position += size
     assert found == [MetadataResponse(cluster_id="c" * 50)]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 90_000)), max_size=20))
+def test_large_answers_are_read_in_place_or_by_pieces(pieces: list[tuple[bool, int]]) -> None:
+    wire = ClientWire("me")
+    answers = [MetadataResponse(cluster_id=letter * 30_000) for letter in "abc"]
+    answers[1].brokers = [
+        MetadataResponseBroker(node_id=index, host="h" * 9_000) for index in range(20)
+    ]
+    for _ in answers:
+        wire.request(MetadataRequest(), 9)
+    data = b"".join(frame(index, answer, 9) for index, answer in enumerate(answers))
+    found = []
+    position = 0
+    for in_place, size in [*pieces, *[(True, len(data)), (False, len(data))] * 4]:
+        room = wire.room() if in_place else None
+        part = data[position : position + (size if room is None else min(size, len(room)))]
+        if not part:
+            continue
+        if room is None:
+            found += wire.receive(part)
+        else:
+            room[: len(part)] = part
+            found += wire.fill(len(part))
+        position += len(part)
+    assert found == answers
 
 
 def test_an_answer_out_of_order_is_refused() -> None:
