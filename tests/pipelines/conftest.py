@@ -1,13 +1,13 @@
 """Pipelines on a real Spark: `make interop` runs everything below this directory."""
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace.spark.worker_python import worker_python
 from headrace.testing import EmbeddedKafka
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.spark import require_spark
@@ -29,11 +29,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One Spark for all tests, with its own Kafka connector beside ours."""
     jars = require_spark()
-    # Spark would start the python3 of the PATH, which need not be the one of the tests.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
     warehouse = tmp_path_factory.mktemp("spark")
+    os.environ.setdefault("PYSPARK_PYTHON", worker_python(warehouse))
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.jars", jars)

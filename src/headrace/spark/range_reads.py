@@ -20,6 +20,7 @@ from headrace.spark.errors import DataLossError, PipelineError
 from headrace.spark.options import ReadSettings
 from headrace.spark.planning import OffsetRange
 from headrace.spark.range_fetching import RangeFetcher
+from headrace.spark.worker_heap import settle_heap
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,6 +64,7 @@ class RangeReader:
                         yield to_arrow(
                             columns, self._names, topic=work.topic, partition=work.partition
                         )
+            settle_heap()
         finally:
             self._fetcher.close()
 
