@@ -3,7 +3,7 @@
 The names and types of the columns are those of Spark's `kafka` format.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,18 @@ NAMES = ("key", "value", "topic", "partition", "offset", "timestamp", "timestamp
 
 
 def to_arrow(
-    columns: Columns, names: Sequence[str], *, topic: str, partition: int
+    columns: Columns,
+    names: Sequence[str],
+    *,
+    topic: str,
+    partition: int,
+    made: Mapping[str, pa.Array] | None = None,
 ) -> pa.RecordBatch:
-    """The named columns of some records of one partition."""
-    arrays = [_MAKERS[name](columns, topic, partition) for name in names]
+    """The named columns of some records of one partition; those in `made` as they are there."""
+    made = made or {}
+    arrays = [
+        made[name] if name in made else _MAKERS[name](columns, topic, partition) for name in names
+    ]
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 

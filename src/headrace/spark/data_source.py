@@ -6,22 +6,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from headrace.spark.errors import OptionError
 
 if TYPE_CHECKING:
     from headrace.spark.source import BatchReader, StreamReader
 
-_TYPES = {
-    "key": "binary",
-    "value": "binary",
-    "topic": "string",
-    "partition": "int",
-    "offset": "bigint",
-    "timestamp": "timestamp",
-    "timestampType": "int",
-    "headers": "array<struct<key:string,value:binary>>",
-}
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
 
 class DefaultSource(DataSource):
@@ -33,41 +34,63 @@ class DefaultSource(DataSource):
     def name(cls) -> str:
         return "headrace"
 
-    def schema(self) -> str:
-        wants_headers = str(self.options.get("includeHeaders", "false")).lower() == "true"
-        return ", ".join(
-            f"{name} {kind}" for name, kind in _TYPES.items() if name != "headers" or wants_headers
-        )
+    def schema(self) -> Any:
+        types = self._types()
+        if str(self.options.get("includeHeaders", "false")).lower() != "true":
+            del types["headers"]
+        return StructType([StructField(name, kind) for name, kind in types.items()])
 
     def reader(self, schema: Any) -> BatchReader:
         from headrace.spark.source import BatchReader
 
-        return BatchReader(self.options, _chosen(schema))
+        return BatchReader(self.options, self._chosen(schema))
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802 - Spark's name
         from headrace.spark.source import StreamReader
 
-        return StreamReader(self.options, _chosen(schema))
+        return StreamReader(self.options, self._chosen(schema))
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
         from headrace.spark.sink import batch_writer
 
-        return batch_writer(self.options, schema)
+        return batch_writer(self.options, schema, overwrite=overwrite)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
         from headrace.spark.sink import stream_writer
 
         return stream_writer(self.options, schema)
 
+    def _types(self) -> dict[str, Any]:
+        """Every column that there is, in Spark's order."""
+        types: dict[str, Any] = {
+            "key": BinaryType(),
+            "value": BinaryType(),
+            "topic": StringType(),
+            "partition": IntegerType(),
+            "offset": LongType(),
+            "timestamp": TimestampType(),
+            "timestampType": IntegerType(),
+            "headers": ArrayType(_HEADER),
+        }
+        pinned = self.options.get("headrace.value.reader")
+        if pinned is not None:
+            from headrace.spark.registry.read_columns import value_types
 
-def _chosen(schema: Any) -> list[str]:
-    """The columns that are read: all, or those that the user's own schema names."""
-    for column in schema.fields:
-        wanted = _TYPES.get(column.name)
-        if wanted is None:
-            raise OptionError(f"There is no column {column.name}: a topic has {', '.join(_TYPES)}.")
-        if column.dataType.simpleString() != wanted:
-            raise OptionError(
-                f"Column {column.name} is {wanted}, not {column.dataType.simpleString()}."
-            )
-    return [column.name for column in schema.fields]
+            types |= value_types(pinned)
+        return types
+
+    def _chosen(self, schema: Any) -> list[str]:
+        """The columns that are read: all, or those that the user's own schema names."""
+        types = self._types()
+        for column in schema.fields:
+            wanted = types.get(column.name)
+            if wanted is None:
+                raise OptionError(
+                    f"There is no column {column.name}: a topic has {', '.join(types)}."
+                )
+            if column.dataType != wanted:
+                raise OptionError(
+                    f"Column {column.name} is {wanted.simpleString()},"
+                    f" not {column.dataType.simpleString()}."
+                )
+        return [column.name for column in schema.fields]

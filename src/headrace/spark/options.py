@@ -56,6 +56,8 @@ class ReadSettings:
     fail_on_data_loss: bool
     fetch_bytes: int
     poll_timeout_ms: int
+    #: The schema that values are decoded with while they are read (see registry.read_columns).
+    value_reader: str | None = None
 
     def client_config(self) -> ClientConfig:
         return client_config(self.kafka)
@@ -160,6 +162,7 @@ def _read_settings(given: Mapping[str, str]) -> ReadSettings:
         fail_on_data_loss=_flag(given, "failOnDataLoss", default=True),
         fetch_bytes=_count(fetch, "kafka.max.partition.fetch.bytes") or _FETCH_BYTES,
         poll_timeout_ms=_count(given, "kafkaConsumer.pollTimeoutMs") or 120_000,
+        value_reader=given.get("headrace.value.reader"),
     )
 
 

@@ -48,12 +48,8 @@ class RangeReader:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The records of the range. Raises PipelineError."""
-        # Heavy, and needed on executors only.
-        from headrace.records.columns_arrow import to_arrow
-
-        work = self._work
         try:
-            while self._position < work.end:
+            while self._position < self._work.end:
                 try:
                     data = self._fetcher.fetch(self._position)
                 except KafkaError as error:
@@ -61,12 +57,25 @@ class RangeReader:
                     continue
                 for columns in self._decode(data):
                     if len(columns):
-                        yield to_arrow(
-                            columns, self._names, topic=work.topic, partition=work.partition
-                        )
+                        yield self._arrow(columns)
             settle_heap()
         finally:
             self._fetcher.close()
+
+    def _arrow(self, columns: Columns) -> pa.RecordBatch:
+        # Heavy, and needed on executors only.
+        from headrace.records.columns_arrow import to_arrow
+
+        made: dict[str, pa.Array] = {}
+        if self._settings.value_reader is not None:
+            from headrace.spark.registry.read_columns import ERROR, decode_values
+
+            values = columns.values
+            made["value"], made[ERROR] = decode_values(
+                self._settings.value_reader, values.data, values.positions, values.lengths
+            )
+        work = self._work
+        return to_arrow(columns, self._names, topic=work.topic, partition=work.partition, made=made)
 
     def _decode(self, data: PartitionData) -> Iterator[Columns]:
         """The records of one answer, in stretches of bounded size."""
