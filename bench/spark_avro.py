@@ -1,4 +1,4 @@
-"""Avro in a registry's wire format: decoded while the topic is read, and by Spark's own function."""
+"""Avro in a registry's wire format: decoded while it is read, and by Spark's own function."""
 
 from typing import Any
 
