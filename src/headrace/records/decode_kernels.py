@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(cache=True, nogil=True)
+from headrace.records.compiling import compiled
 
 _SMALLEST_RECORD = 7
 _MALFORMED = -1
@@ -34,7 +33,7 @@ def _varint(data: Any, position: int, end: int, last_shift: int) -> tuple[Any, i
     return number, _MALFORMED
 
 
-varint = _compiled(_varint)
+varint = compiled(_varint)
 
 
 def _varint32(data: Any, position: int, end: int) -> tuple[Any, int]:
@@ -47,8 +46,8 @@ def _varint64(data: Any, position: int, end: int) -> tuple[Any, int]:
     return (number >> 1 & 0x7FFF_FFFF_FFFF_FFFF) ^ -(number & 1), position
 
 
-varint32 = _compiled(_varint32)
-varint64 = _compiled(_varint64)
+varint32 = compiled(_varint32)
+varint64 = compiled(_varint64)
 
 
 def _pass_field(data: Any, position: int, end: int) -> tuple[Any, int]:
@@ -59,7 +58,7 @@ def _pass_field(data: Any, position: int, end: int) -> tuple[Any, int]:
     return max(length, np.int64(-1)), position
 
 
-pass_field = _compiled(_pass_field)
+pass_field = compiled(_pass_field)
 
 
 def _pass_headers(data: Any, position: int, end: int) -> int:
@@ -77,7 +76,7 @@ def _pass_headers(data: Any, position: int, end: int) -> int:
     return position
 
 
-pass_headers = _compiled(_pass_headers)
+pass_headers = compiled(_pass_headers)
 
 
 def _walk_span(
@@ -137,7 +136,7 @@ def _walk_span(
     return row if position == end else _MALFORMED
 
 
-walk_span = _compiled(_walk_span)
+walk_span = compiled(_walk_span)
 
 
 def _walk_spans(
@@ -162,4 +161,4 @@ def _walk_spans(
     return -1
 
 
-walk_spans: Callable[..., int] = _compiled(_walk_spans)
+walk_spans: Callable[..., int] = compiled(_walk_spans)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(cache=True, nogil=True)
+from headrace.records.compiling import compiled
 
 _MALFORMED = -1
 _WITHOUT_SIGN = (1 << 57) - 1  # makes a shift by seven a logical one
@@ -24,14 +23,14 @@ def _varint_size(number: Any) -> int:
     return size
 
 
-varint_size = _compiled(_varint_size)
+varint_size = compiled(_varint_size)
 
 
 def _field_size(length: int) -> int:
     return int(varint_size(np.int64(max(length, -1)))) + max(length, 0)
 
 
-field_size = _compiled(_field_size)
+field_size = compiled(_field_size)
 
 
 def _measure_rows(
@@ -65,7 +64,7 @@ def _put_varint(out: Any, position: int, number: Any) -> int:
     return position + 1
 
 
-put_varint = _compiled(_put_varint)
+put_varint = compiled(_put_varint)
 
 
 def _copy(out: Any, position: int, data: Any, start: int, length: int) -> None:
@@ -74,7 +73,7 @@ def _copy(out: Any, position: int, data: Any, start: int, length: int) -> None:
         target[index] = source[index]
 
 
-copy = _compiled(_copy)
+copy = compiled(_copy)
 
 
 def _put_field(out: Any, position: int, data: Any, start: int, length: int) -> int:
@@ -84,7 +83,7 @@ def _put_field(out: Any, position: int, data: Any, start: int, length: int) -> i
     return position + max(length, 0)
 
 
-put_field = _compiled(_put_field)
+put_field = compiled(_put_field)
 
 
 def _encode_rows(
@@ -126,6 +125,6 @@ def _pack_rows(data: Any, positions: Any, lengths: Any, offsets: Any, out: Any) 
             copy(out, offsets[row], data, positions[row], lengths[row])
 
 
-measure_rows: Callable[..., int] = _compiled(_measure_rows)
-encode_rows: Callable[..., None] = _compiled(_encode_rows)
-pack_rows: Callable[..., None] = _compiled(_pack_rows)
+measure_rows: Callable[..., int] = compiled(_measure_rows)
+encode_rows: Callable[..., None] = compiled(_encode_rows)
+pack_rows: Callable[..., None] = compiled(_pack_rows)

@@ -6,11 +6,8 @@ The walk over the records has checked that headers are well formed and lie withi
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-
+from headrace.records.compiling import compiled
 from headrace.records.decode_kernels import pass_field, varint32
-
-_compiled = njit(cache=True, nogil=True)
 
 
 def _count_headers(data: Any, positions: Any, lengths: Any, ends: Any) -> int:
@@ -43,5 +40,5 @@ def _split_headers(data: Any, positions: Any, lengths: Any, places: Any) -> None
             entry += 1
 
 
-count_headers: Callable[..., int] = _compiled(_count_headers)
-split_headers: Callable[..., None] = _compiled(_split_headers)
+count_headers: Callable[..., int] = compiled(_count_headers)
+split_headers: Callable[..., None] = compiled(_split_headers)

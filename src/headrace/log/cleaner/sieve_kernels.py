@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-_compiled = njit(cache=True, nogil=True)
+from headrace.records.compiling import compiled
 
 _C1 = np.uint64(0x87C37B91114253D5)
 _C2 = np.uint64(0x4CF5AD432745937F)
@@ -29,7 +28,7 @@ def _rotate(word: Any, bits: int) -> Any:
     return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
-rotate = _compiled(_rotate)
+rotate = compiled(_rotate)
 
 
 def _finish(word: Any) -> Any:
@@ -40,7 +39,7 @@ def _finish(word: Any) -> Any:
     return word ^ (word >> np.uint64(33))
 
 
-finish = _compiled(_finish)
+finish = compiled(_finish)
 
 
 def _read_word(data: Any, position: int, count: int) -> Any:
@@ -50,7 +49,7 @@ def _read_word(data: Any, position: int, count: int) -> Any:
     return word
 
 
-read_word = _compiled(_read_word)
+read_word = compiled(_read_word)
 
 
 def _hash_key(data: Any, position: int, length: int) -> tuple[Any, Any]:
@@ -78,7 +77,7 @@ def _hash_key(data: Any, position: int, length: int) -> tuple[Any, Any]:
     return first, second + first
 
 
-hash_key = _compiled(_hash_key)
+hash_key = compiled(_hash_key)
 
 
 def _find_slot(table: Any, first: Any, second: Any) -> Any:
@@ -90,7 +89,7 @@ def _find_slot(table: Any, first: Any, second: Any) -> Any:
     return slot
 
 
-find_slot = _compiled(_find_slot)
+find_slot = compiled(_find_slot)
 
 
 def _add_keys(
@@ -169,5 +168,5 @@ def _sift_rows(
     return count, size, newest, keyless, tombstones
 
 
-add_keys: Callable[..., tuple[int, int, int]] = _compiled(_add_keys)
-sift_rows: Callable[..., tuple[int, int, int, int, int]] = _compiled(_sift_rows)
+add_keys: Callable[..., tuple[int, int, int]] = compiled(_add_keys)
+sift_rows: Callable[..., tuple[int, int, int, int, int]] = compiled(_sift_rows)
