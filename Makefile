@@ -104,9 +104,10 @@ $(CACHE)/java/.resolved: tests/java/pom.xml
 spark: $(VENV)/.spark $(CACHE)/java/spark/.resolved ## Install PySpark in .venv and fetch Spark's Kafka connector
 
 # PySpark comes as a source archive; what builds it is pinned, hence no build isolation.
-$(VENV)/.spark: requirements/spark.txt $(VENV)/.installed
+$(VENV)/.spark: requirements/spark.txt $(VENV)/.installed $(VENV)/.editable
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 	  --no-build-isolation -r requirements/spark.txt
+	$(BIN)/python -m headrace.spark.kernels  # or the first query would compile them
 	@touch $@
 
 $(CACHE)/java/spark/.resolved: tests/java/spark/pom.xml
