@@ -1,10 +1,16 @@
 """v3 and the parts of v2 that look at a cluster and change it."""
 
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
 from headrace.testing import EmbeddedKafka
 from tests.clients.rest import Rest
 from tests.clients.rest_fixtures import registry, rest
 
 __all__ = ["registry", "rest"]
+
+NOT_SERVED = ("/acls", "/reassignment", "/reassignments")
 
 
 def test_the_cluster_and_its_brokers_describe_themselves(rest: Rest, node: EmbeddedKafka) -> None:
@@ -111,6 +117,54 @@ def test_groups_show_their_members_and_their_lag(rest: Rest, node: EmbeddedKafka
     )
     rest.ask("DELETE", path)
     assert rest.error("GET", f"{groups}/never-was") == (404, 404)
+
+
+def test_every_address_that_an_answer_names_answers(rest: Rest, node: EmbeddedKafka) -> None:
+    """Links of what the proxy does not serve (see its page) aside."""
+    topic = node.topic()
+    consumer = Consumer({"bootstrap.servers": node.bootstrap_servers, "group.id": f"g-{topic}"})
+    consumer.subscribe([topic])
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    consumer.commit(offsets=[TopicPartition(topic, 0, 0)], asynchronous=False)
+    assignments = f"{rest.cluster}/consumer-groups/g-{topic}/consumers"
+    (member,) = rest.ask("GET", assignments).json()["data"]
+    waiting = {
+        f"{rest.url}{rest.cluster}",
+        f"{rest.url}{rest.cluster}/topics/{topic}",
+        f"{rest.url}{rest.cluster}/topics/{topic}/partitions/0",
+        member["metadata"]["self"],
+    }
+    seen: set[str] = set()
+    while waiting:
+        address = waiting.pop()
+        seen.add(address)
+        answer = rest.ask("GET", address)
+        assert answer.status_code == 200, address
+        # A few of each list are enough.
+        body = answer.json()
+        for one in [body, *body.get("data", [])[:2]]:
+            named = {one["metadata"]["self"], *_related(one)}
+            waiting |= {link for link in named - seen if not link.endswith(NOT_SERVED)}
+    consumer.close()
+    kinds = {address.rpartition("/")[2] for address in seen}
+    assert {"partition-replicas", "replicas", "assignments", "lag-summary"} <= kinds
+
+
+def _related(resource: dict[str, Any]) -> set[str]:
+    return {
+        one["related"] for one in resource.values() if isinstance(one, dict) and "related" in one
+    }
+
+
+def test_a_replica_and_an_assignment_that_are_not_there_are_not_found(
+    rest: Rest, node: EmbeddedKafka
+) -> None:
+    topic = f"{rest.cluster}/topics/{node.topic()}/partitions/0"
+    assert rest.error("GET", f"{topic}/replicas/77") == (404, 404)
+    assert rest.error("GET", f"{rest.cluster}/brokers/77/partition-replicas") == (404, 404)
+    group = f"{rest.cluster}/consumer-groups/none/consumers/x/assignments/t/partitions/0"
+    assert rest.error("GET", group) == (404, 404)
 
 
 def test_the_description_names_every_route_and_the_page_needs_nothing_from_elsewhere(

@@ -1,6 +1,8 @@
 """Consumer instances: subscription, assignment, positions, offsets, formats, and their end."""
 
+import socket
 from collections.abc import Iterator
+from threading import Thread
 
 import pytest
 from confluent_kafka import Producer
@@ -123,6 +125,25 @@ def test_avro_is_shown_in_its_json_encoding_and_a_bad_record_can_be_passed(
     rest.ask("DELETE", path)
 
 
+def test_a_value_that_is_too_deep_to_be_shown_can_be_passed(
+    rest: Rest, node: EmbeddedKafka, topic: str
+) -> None:
+    producer = Producer({"bootstrap.servers": node.bootstrap_servers})
+    for value in (b"1", b"[" * 600 + b"]" * 600, b"2"):
+        producer.produce(topic, value, partition=0)
+    producer.flush()
+    path = rest.instance(f"g-{topic}", format="json", **{"auto.commit.enable": "false"})
+    rest.ask("POST", f"{path}/assignments", {"partitions": [place(topic)]})
+    assert [one["value"] for one in rest.records(path, "json", 1)] == [1]
+    for _ in range(2):
+        answer = rest.ask("GET", f"{path}/records")
+        assert (answer.status_code, answer.json()["error_code"]) == (500, 50002)
+        assert f"{topic}-0 at offset 1" in answer.json()["message"]
+    rest.ask("POST", f"{path}/positions", {"offsets": [{**place(topic), "offset": 2}]})
+    assert [one["value"] for one in rest.records(path, "json", 1)] == [2]
+    rest.ask("DELETE", path)
+
+
 def test_states_that_exclude_each_other_are_refused(rest: Rest, topic: str) -> None:
     path = rest.instance("states")
     there = {"partitions": [place(topic)]}
@@ -199,3 +220,34 @@ def test_an_instance_is_reached_through_any_proxy(two: tuple[Rest, Rest], topic:
     assert second.error("GET", f"{path}-not/records") == (404, 40403)
     assert second.ask("DELETE", path).status_code == 204
     assert first.error("GET", f"{path}/records") == (404, 40403)
+
+
+def test_names_reach_the_other_proxy_as_they_were_sent(two: tuple[Rest, Rest], topic: str) -> None:
+    first, second = two
+    path = first.instance(f"what%3F%23%20ä-{topic}", format="json", name="mine? #1")
+    assert "%3F" in path
+    assert second.ask("POST", f"{path}/subscription", {"topics": [topic]}).status_code == 204
+    assert second.ask("GET", f"{path}/subscription").json() == {"topics": [topic]}
+    group = path.rpartition("/instances/")[0]
+    assert second.error("POST", group, {"name": "mine? #1"}) == (409, 40902)
+    assert second.ask("DELETE", path).status_code == 204
+
+
+def test_a_proxy_that_does_not_answer_may_have_the_instance(node: EmbeddedKafka) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        settings = {"bootstrap.servers": node.bootstrap_servers, "headrace.rest.peers": url}
+
+        def hang_up() -> None:
+            silent.accept()[0].close()
+
+        thread = Thread(target=hang_up)
+        thread.start()
+        with rest_server(settings) as server:
+            client = Rest(server.url)
+            path = "/consumers/g/instances/somewhere/records"
+            assert client.error("GET", path) == (500, 50003)
+            thread.join()
+            silent.close()
+            assert client.error("GET", path) == (404, 40403)
+            client.close()

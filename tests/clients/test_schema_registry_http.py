@@ -6,16 +6,26 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
 
 from headrace.testing import EmbeddedKafka
 from tests.support.schema_registry import Answer, SchemaRegistry
+
+TOPIC = "_schemas_http"
+SET = AlterConfigOpType.SET
 
 
 @pytest.fixture(scope="module")
 def registry(
     node: EmbeddedKafka, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SchemaRegistry]:
-    settings = {"kafkastore_topic": "_schemas_http", "schema_registry_group_id": "http"}
+    settings = {"kafkastore_topic": TOPIC, "schema_registry_group_id": "http"}
     directory = tmp_path_factory.mktemp("registry")
     with SchemaRegistry(directory, node.bootstrap_servers, **settings) as running:
         yield running
@@ -162,8 +172,8 @@ def test_content_types_that_are_not_spoken_are_refused(registry: SchemaRegistry)
         assert ask("POST", "/subjects/t/versions", body, Content_Type=kind).status == 200
 
 
-def test_a_schema_of_a_megabyte_is_too_large_for_the_topic_and_half_of_one_is_not(
-    registry: SchemaRegistry,
+def test_a_schema_of_a_megabyte_is_too_large_for_the_topic_unless_that_takes_it(
+    registry: SchemaRegistry, node: EmbeddedKafka
 ) -> None:
     def enum(count: int) -> str:
         symbols = [f"S{number:09}" for number in range(count)]
@@ -175,6 +185,48 @@ def test_a_schema_of_a_megabyte_is_too_large_for_the_topic_and_half_of_one_is_no
     assert len(registry.ask("GET", f"/schemas/ids/{id_}").body["schema"]) > 500_000
     # After a refusal the topic still takes what fits.
     assert registry.ask("GET", "/subjects/large/versions").status == 404
+
+    # The topic says how large is too large.
+    admin = AdminClient({"bootstrap.servers": node.bootstrap_servers})
+    entry = ConfigEntry("max.message.bytes", "3000000", incremental_operation=SET)
+    topic = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
+    admin.incremental_alter_configs([topic])[topic].result(30)
+    assert registry.register("large", enum(100_000)) == id_ + 1
+    answer = registry.ask("GET", "/subjects/large/versions/latest/schema")
+    assert len(answer.body["symbols"]) == 100_000
+
+
+def test_types_that_refer_to_each_other_without_an_end_are_compared_or_refused(
+    registry: SchemaRegistry,
+) -> None:
+    def chain(count: int, end: str) -> dict[str, Any]:
+        fields = [[{"name": "f", "type": end}]]
+        fields += [[{"name": "f", "type": f"R{one}"}] for one in range(count)]
+        records = [
+            {"type": "record", "name": f"R{one}", "fields": each} for one, each in enumerate(fields)
+        ]
+        return {"schema": json.dumps(records)}
+
+    def steps(count: int, end: str) -> dict[str, Any]:
+        last = {f"d{count}": {"type": end}}
+        names = {f"d{one}": {"properties": {"x": to(one + 1)}} for one in range(count)}
+        schema = {**to(0), "definitions": {**names, **last}}
+        return {"schema": json.dumps(schema), "schemaType": "JSON"}
+
+    def to(number: int) -> dict[str, str]:
+        return {"$ref": f"#/definitions/d{number}"}
+
+    for name, make, ends in (("chain", chain, ("int", "bytes")), ("steps", steps, _JSON_ENDS)):
+        for count in (50, 2000):
+            subject = f"{name}-{count}"
+            versions = f"/subjects/{subject}/versions"
+            assert registry.ask("POST", versions, make(count, ends[0])).status == 200
+            answer = registry.ask("POST", versions, make(count, ends[1]))
+            assert refused(answer) in ((409, 409), (422, 42201)), subject
+            assert registry.ask("GET", versions).body == [1]
+
+
+_JSON_ENDS = ("string", "integer")
 
 
 def test_an_enormous_body_is_refused_without_being_read(registry: SchemaRegistry) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from confluent_kafka.schema_registry import (
@@ -17,6 +18,9 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pb2 as pb
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 
 from headrace.serde.deserializer import Deserializer
 from headrace.serde.protobuf import ProtobufCodec
@@ -106,6 +110,39 @@ def test_protobuf_is_the_same_both_ways(theirs: Any, ours: RegistryClient) -> No
     again = Serializer(ours, ours.latest("proto-value").schema)("proto", value)
     assert again == their_data
     assert ProtobufDeserializer(kind, {}, theirs)(again, context("proto")) == value
+
+
+def test_a_nested_message_behind_a_map_has_the_same_path_for_both(
+    theirs: Any, ours: RegistryClient
+) -> None:
+    """protoc puts the entries of a map where its field stands, before later messages."""
+    pool = DescriptorPool()
+    pool.Add(file_with_a_map_before_a_message())
+    kind = GetMessageClass(pool.FindMessageTypeByName("shop.Basket.Item"))
+    item = kind(name="tea")
+    topic = f"behind-a-map-{uuid4()}"
+    their_data = ProtobufSerializer(kind, theirs)(item, context(topic))
+    assert their_data is not None
+    assert Deserializer(ours).to_json(their_data) == {"name": "tea"}
+    schema = ours.latest(f"{topic}-value").schema
+    our_data = Serializer(ours, schema)(topic, item)
+    assert our_data == their_data
+    assert ProtobufDeserializer(kind, {}, theirs)(our_data, context(topic)) == item
+
+
+def file_with_a_map_before_a_message() -> pb.FileDescriptorProto:
+    field = pb.FieldDescriptorProto
+    file = pb.FileDescriptorProto(name="shop/basket.proto", package="shop", syntax="proto3")
+    basket = file.message_type.add(name="Basket")
+    entry = basket.nested_type.add(name="PricesEntry")
+    entry.options.map_entry = True
+    for number, name in enumerate(("key", "value"), 1):
+        entry.field.add(name=name, number=number, type=field.TYPE_STRING, label=1)
+    item = basket.nested_type.add(name="Item")
+    item.field.add(name="name", number=1, type=field.TYPE_STRING, label=1)
+    name = ".shop.Basket.PricesEntry"
+    basket.field.add(name="prices", number=1, type=field.TYPE_MESSAGE, type_name=name, label=3)
+    return file
 
 
 def test_a_schema_id_in_headers_is_read_both_ways(theirs: Any, ours: RegistryClient) -> None:

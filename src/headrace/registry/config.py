@@ -12,6 +12,7 @@ from headrace.registry.core.levels import LEVELS
 from headrace.registry.core.registry import CoreConfig
 from headrace.registry.kafka.election import ElectionConfig
 from headrace.registry.kafka.schema_log import LogConfig
+from headrace.web.limits import IDLE_TIMEOUT_MS
 
 DEFAULT_LISTENERS = "http://0.0.0.0:8081"
 ENVIRONMENT_PREFIX = "SCHEMA_REGISTRY_"
@@ -42,6 +43,7 @@ class RegistryConfig:
     log: LogConfig = field(default_factory=LogConfig)
     election: ElectionConfig = field(default_factory=ElectionConfig)
     body_bytes_max: int = 10 * 1024 * 1024
+    idle_timeout_ms: int = IDLE_TIMEOUT_MS
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> RegistryConfig:
@@ -87,6 +89,7 @@ class RegistryConfig:
                 read.flag("leader.election.sticky", True),
             ),
             body_bytes_max=read.number("size.limit.filter.max.request.body.size", 10 * 1024 * 1024),
+            idle_timeout_ms=read.number("idle.timeout.ms", IDLE_TIMEOUT_MS),
         )
 
     def address(self, port: int) -> tuple[str, int]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
-import sys
 from collections.abc import Callable
 
 from headrace.registry.config import RegistryConfig
 from headrace.registry.http.application import RegistryApplication
 from headrace.registry.kafka.identity import Identity
 from headrace.registry.service import RegistryService
+from headrace.web.loop import loop_factory
 from headrace.web.server import WebServer, bind
 
 
@@ -24,7 +23,11 @@ class RunningRegistry:
         host, advertised = config.address(port)
         self.me = Identity(host, advertised, config.leader_eligibility)
         self.service = RegistryService(config, self.me)
-        self._web = WebServer(RegistryApplication(self.service), self._sockets)
+        self._web = WebServer(
+            RegistryApplication(self.service),
+            self._sockets,
+            idle_timeout_ms=config.idle_timeout_ms,
+        )
 
     @property
     def port(self) -> int:
@@ -48,7 +51,7 @@ class RunningRegistry:
 
 def run_registry(config: RegistryConfig, on_ready: Callable[[RunningRegistry], None]) -> None:
     """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order."""
-    with _runner() as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(config, on_ready))
 
 
@@ -62,13 +65,3 @@ async def _serve(config: RegistryConfig, on_ready: Callable[[RunningRegistry], N
     on_ready(registry)
     await stop.wait()
     await registry.stop()
-
-
-def _runner() -> asyncio.Runner:
-    """On uvloop where it is installed."""
-    if sys.platform != "win32":
-        with contextlib.suppress(ImportError):
-            import uvloop
-
-            return asyncio.Runner(loop_factory=uvloop.new_event_loop)
-    return asyncio.Runner()

@@ -16,12 +16,15 @@ from headrace.rest.errors import (
     invalid_payload,
     not_acceptable,
     too_large,
+    too_slow,
     unsupported_media_type,
 )
+from headrace.web.limits import BodyPace
 
 V2 = "application/vnd.kafka.v2+json"
 JSON = "application/json"
-_DEPTH_MAX = 200
+#: After these there may be more of the body, which nobody wants to read.
+_UNREAD = (408, 413)
 
 
 def v2_type(embedded: str) -> str:
@@ -76,12 +79,14 @@ async def read_body(request: Request, limit: int) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise too_large(limit)
-    chunks, size = [], 0
+    chunks, size, pace = [], 0, BodyPace()
     try:
         async for chunk in request.stream():
             size += len(chunk)
             if size > limit:
                 raise too_large(limit)
+            if not pace.is_kept(size):
+                raise too_slow()
             chunks.append(chunk)
     except ClientDisconnect as error:
         raise bad_request("The client went away.") from error
@@ -124,6 +129,8 @@ def json_answer(value: Any, media_type: str = JSON, status: int = 200) -> Respon
 
 
 def error_answer(error: RestError, media_type: str = JSON) -> Response:
-    return json_answer(
-        {"error_code": error.code, "message": error.message}, media_type, error.status
-    )
+    body = {"error_code": error.code, "message": error.message}
+    answer = json_answer(body, media_type, error.status)
+    if error.status in _UNREAD:
+        answer.headers["Connection"] = "close"
+    return answer

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headrace.base.java_properties import decode_properties, parse_properties
+from headrace.web.limits import IDLE_TIMEOUT_MS
 
 ENVIRONMENT_PREFIX = "KAFKA_REST_"
 DEFAULT_PORT = 8082
@@ -24,6 +25,7 @@ _NUMBERS = {
     "headrace.rest.request.max.bytes": 64 * 1024 * 1024,
     "headrace.rest.consumer.instances.max": 1000,
     "client.timeout.ms": 10_000,
+    "idle.timeout.ms": IDLE_TIMEOUT_MS,
 }
 
 
@@ -52,6 +54,7 @@ class RestConfig:
     body_max_bytes: int = _NUMBERS["headrace.rest.request.max.bytes"]
     instances_max: int = _NUMBERS["headrace.rest.consumer.instances.max"]
     client_timeout_ms: int = _NUMBERS["client.timeout.ms"]
+    idle_timeout_ms: int = _NUMBERS["idle.timeout.ms"]
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -124,6 +127,7 @@ def make_config(properties: Mapping[str, str]) -> RestConfig:
         body_max_bytes=numbers["headrace.rest.request.max.bytes"],
         instances_max=numbers["headrace.rest.consumer.instances.max"],
         client_timeout_ms=numbers["client.timeout.ms"],
+        idle_timeout_ms=numbers["idle.timeout.ms"],
         properties=dict(properties),
     )
 

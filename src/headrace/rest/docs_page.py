@@ -43,14 +43,26 @@ def docs_page(description: dict[str, Any]) -> str:
 
 
 def _operation(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
-    inside = ""
     content = operation.get("requestBody", {}).get("content", {})
+    query = [one["name"] for one in operation["parameters"] if one["in"] == "query"]
+    inside = f"<pre>{escape(_curl(method, path, next(iter(content), None)))}</pre>"
+    if query:
+        inside += f"<p>Query: {', '.join(f'<code>{escape(name)}</code>' for name in query)}</p>"
     if content:
         name = next(iter(content.values()))["schema"]["$ref"].rpartition("/")[2]
         shown = escape(json.dumps(schemas[name], indent=2))
         types = ", ".join(f"<code>{escape(kind)}</code>" for kind in content)
-        inside = f"<p>Body ({types}):</p><pre>{shown}</pre>"
+        inside += f"<p>Body ({types}):</p><pre>{shown}</pre>"
     return (
         f"<details><summary><b class={method}>{method}</b> <code>{escape(path)}</code>"
-        f" {escape(operation['summary'])}</summary>{inside or '<p>No body.</p>'}</details>"
+        f" {escape(operation['summary'])}</summary>{inside}</details>"
     )
+
+
+def _curl(method: str, path: str, content_type: str | None) -> str:
+    """A command to begin with; what stands in braces is for the reader to fill in."""
+    if content_type is None:
+        told = "" if method == "GET" else f" -X {method}"
+        return f"curl{told} 'localhost:8082{path}'"
+    told = "" if method == "POST" else f" -X {method}"
+    return f"curl{told} -H 'Content-Type: {content_type}' -d @body.json 'localhost:8082{path}'"

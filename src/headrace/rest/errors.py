@@ -2,31 +2,6 @@
 
 from __future__ import annotations
 
-from confluent_kafka import KafkaError, KafkaException
-
-_NOT_FOUND = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}
-_AUTHORIZATION = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-}
-_AUTHENTICATION = {KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._AUTHENTICATION}
-_AWAY = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError.BROKER_NOT_AVAILABLE}
-_BAD_REQUEST = {
-    KafkaError.TOPIC_ALREADY_EXISTS,
-    KafkaError.TOPIC_EXCEPTION,
-    KafkaError.INVALID_PARTITIONS,
-    KafkaError.INVALID_REPLICATION_FACTOR,
-    KafkaError.INVALID_REPLICA_ASSIGNMENT,
-    KafkaError.INVALID_CONFIG,
-    KafkaError.INVALID_REQUEST,
-    KafkaError.POLICY_VIOLATION,
-    KafkaError.INVALID_GROUP_ID,
-    KafkaError._INVALID_ARG,
-}
-_TIMED_OUT = {KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT, KafkaError.REQUEST_TIMED_OUT}
-
 
 class RestError(Exception):
     """An answer other than success: HTTP status, error code of the API, one sentence."""
@@ -116,35 +91,13 @@ def too_large(limit: int) -> RestError:
     return RestError(413, 413, f"The request body is larger than {limit} bytes.")
 
 
+def too_slow() -> RestError:
+    return RestError(408, 408, "The request body comes too slowly.")
+
+
 def unsupported_media_type() -> RestError:
     return RestError(415, 415, "HTTP 415 Unsupported Media Type")
 
 
 def not_acceptable() -> RestError:
     return RestError(406, 406, "HTTP 406 Not Acceptable")
-
-
-def kafka_code(error: KafkaError) -> tuple[int, int]:
-    """The HTTP status and the API's code of an error of Kafka."""
-    code = error.code()
-    if code in _AUTHENTICATION:
-        return 401, 40101
-    if code in _AUTHORIZATION:
-        return 403, 40301
-    if code in _NOT_FOUND:
-        return 404, 40403
-    if code in _BAD_REQUEST:
-        return 400, 40002
-    if code in _AWAY:
-        return 503, 50302
-    if code in _TIMED_OUT or error.retriable():
-        return 500, 50003
-    return 500, 50002
-
-
-def from_kafka(failure: KafkaException | KafkaError) -> RestError:
-    error = failure.args[0] if isinstance(failure, KafkaException) else failure
-    if not isinstance(error, KafkaError):
-        return RestError(500, 50002, f"Kafka error: {error}")
-    status, code = kafka_code(error)
-    return RestError(status, code, error.str())

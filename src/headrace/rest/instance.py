@@ -27,7 +27,8 @@ from confluent_kafka import (
 )
 
 from headrace.rest.config import RestConfig
-from headrace.rest.errors import RestError, from_kafka, illegal_state, instance_not_found
+from headrace.rest.errors import RestError, illegal_state, instance_not_found
+from headrace.rest.kafka_errors import from_kafka
 from headrace.rest.record_reading import RecordReading
 from headrace.rest.schemas import SchemaManager
 
@@ -190,8 +191,8 @@ class ConsumerInstance:
 
     # ---------------------------------------------------------------- records
 
-    def records(self, timeout_ms: int, max_bytes: int) -> list[dict[str, Any]]:
-        """Records as JSON values: until the time is over, or there are enough of them."""
+    def records(self, timeout_ms: int, max_bytes: int) -> bytes:
+        """Records as a list in JSON: until the time is over, or there are enough of them."""
         timeout = self.config.request_timeout_ms
         timeout = self._config.request_timeout_ms if timeout is None or timeout < 0 else timeout
         if timeout_ms > 0:
@@ -199,18 +200,18 @@ class ConsumerInstance:
         limit = self._config.request_max_bytes
         limit = min(limit, max_bytes) if max_bytes > 0 else limit
         messages = self._fetch(time.monotonic() + timeout / 1000, limit)
-        answer, failure = self._reading.read(messages)
+        read = self._reading.read(messages)
         # What cannot be read waits for the client: it may seek past it, or read it as binary.
-        self._ahead.extendleft(reversed(messages[len(answer) :]))
-        if failure is not None and not answer:
-            raise failure
-        for message in messages[: len(answer)]:
+        self._ahead.extendleft(reversed(messages[read.number :]))
+        if read.failure is not None and not read.number:
+            raise read.failure
+        for message in messages[: read.number]:
             self._read_to[_place(message)] = int(message.offset() or 0) + 1
         now = time.monotonic()
         if self.config.auto_commit and now - self._committed_at > _COMMIT_SECONDS:
             self._committed_at = now
             self._commit_if_possible()
-        return answer
+        return read.body
 
     def _fetch(self, deadline: float, limit: int) -> list[Message]:
         least = self.config.fetch_min_bytes

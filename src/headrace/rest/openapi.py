@@ -143,14 +143,15 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": _NAME}
             for name in re.findall(r"{(\w+)}", operation.path)
-        ],
+        ]
+        + [{"name": name, "in": "query", "schema": _NUMBER} for name in operation.query],
         "responses": {"2XX": {"description": "Done."}, "4XX": _ERRORS, "5XX": _ERRORS},
     }
     if operation.body:
         schema = {"schema": {"$ref": f"#/components/schemas/{operation.body}"}}
         types = ["application/json"] if is_v3 else [V2]
         if operation.body == "Records":
-            types = [v2_type("json"), v2_type("binary"), v2_type("avro"), v2_type("jsonschema")]
+            types = [v2_type(name) for name in ("json", "binary", "avro", "jsonschema", "protobuf")]
         described["requestBody"] = {"required": True, "content": dict.fromkeys(types, schema)}
     return described
 

@@ -8,20 +8,21 @@ from typing import Any, NamedTuple
 from headrace.rest.v2 import consumers, topics
 from headrace.rest.v2 import produce as produce_v2
 from headrace.rest.v2.consumers import on_instance
-from headrace.rest.v3 import clusters, groups, lags, partitions
+from headrace.rest.v3 import clusters, groups, lags, partitions, replicas
 from headrace.rest.v3 import produce as produce_v3
 from headrace.rest.v3 import topics as topics_v3
 from headrace.rest.v3.configs import BROKER, TOPIC
 
 
 class Operation(NamedTuple):
-    """A method on a path; `body` names a schema of the OpenAPI description."""
+    """A method on a path; `body` names a schema of the OpenAPI description, `query` numbers."""
 
     method: str
     path: str
     handler: Callable[..., Any]
     summary: str
     body: str = ""
+    query: tuple[str, ...] = ()
 
 
 _INSTANCE = "/consumers/{group}/instances/{instance}"
@@ -106,7 +107,13 @@ V2_OPERATIONS: tuple[Operation, ...] = (
         "POST", _INSTANCE + "/offsets", on_instance(consumers.commit), "Commit offsets", "Offsets"
     ),
     Operation("GET", _INSTANCE + "/offsets", on_instance(consumers.committed), "Committed offsets"),
-    Operation("GET", _INSTANCE + "/records", on_instance(consumers.records), "Fetch records"),
+    Operation(
+        "GET",
+        _INSTANCE + "/records",
+        on_instance(consumers.records),
+        "Fetch records",
+        query=("timeout", "max_bytes"),
+    ),
 )
 
 V3_OPERATIONS: tuple[Operation, ...] = (
@@ -114,6 +121,12 @@ V3_OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", _CLUSTER, clusters.get_cluster, "Describe the cluster"),
     Operation("GET", _CLUSTER + "/brokers", clusters.list_brokers, "List brokers"),
     Operation("GET", _BROKER, clusters.get_broker, "Describe a broker"),
+    Operation(
+        "GET",
+        _BROKER + "/partition-replicas",
+        replicas.list_replicas_of_broker,
+        "List a broker's replicas",
+    ),
     Operation("GET", _BROKER + "/configs", BROKER.list_all, "List a broker's settings"),
     Operation("POST", _BROKER + "/configs:alter", BROKER.alter, "Change several", "ConfigChanges"),
     Operation("GET", _BROKER + "/configs/{name}", BROKER.get, "Get a broker's setting"),
@@ -132,7 +145,8 @@ V3_OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", _TOPIC + "/partitions", partitions.list_partitions, "List partitions"),
     Operation("GET", _PARTITION, partitions.get_partition, "Describe a partition"),
     Operation("GET", _PARTITION + "/offset", partitions.get_offsets, "Where it begins and ends"),
-    Operation("GET", _PARTITION + "/replicas", partitions.list_replicas, "List replicas"),
+    Operation("GET", _PARTITION + "/replicas", replicas.list_replicas, "List replicas"),
+    Operation("GET", _PARTITION + "/replicas/{broker_id}", replicas.get_replica, "Describe one"),
     Operation(
         "POST", _TOPIC + "/records", produce_v3.produce, "Produce a stream of records", "Record"
     ),
@@ -141,6 +155,12 @@ V3_OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", _GROUP + "/consumers", groups.list_consumers, "List its members"),
     Operation("GET", _CONSUMER, groups.get_consumer, "Describe a member"),
     Operation("GET", _CONSUMER + "/assignments", groups.list_assignments, "Its partitions"),
+    Operation(
+        "GET",
+        _CONSUMER + "/assignments/{topic_name}/partitions/{partition_id}",
+        groups.get_assignment,
+        "One of them",
+    ),
     Operation("GET", _GROUP + "/lag-summary", lags.lag_summary, "How far it is behind"),
     Operation("GET", _GROUP + "/lags", lags.list_lags, "Lag by partition"),
     Operation(

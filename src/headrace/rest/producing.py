@@ -14,8 +14,6 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from headrace.rest.errors import from_kafka
-
 #: How soon delivery reports are looked for, and how rarely when none come.
 _POLL_SECONDS = 0.0005
 _POLL_SECONDS_MAX = 0.01
@@ -148,9 +146,3 @@ class _Batch:
         # Whoever waited may be gone.
         if not self.future.done():
             self.future.set_result(self.deliveries)
-
-
-def delivery_error(error: KafkaError) -> tuple[int, str]:
-    """Code and message for a record that could not be sent."""
-    failure = from_kafka(error)
-    return failure.code, failure.message

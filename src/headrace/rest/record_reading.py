@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
 from confluent_kafka import Message
 
 from headrace.rest.errors import RestError
@@ -18,6 +19,14 @@ _PLAIN: dict[str, Callable[[bytes | None], Any]] = {
 }
 
 
+class ReadRecords(NamedTuple):
+    """The records as JSON, how many they are, and what keeps the next one from being read."""
+
+    body: bytes
+    number: int
+    failure: RestError | None
+
+
 class RecordReading:
     """Blocks where the registry has to be asked, so it runs in the consumer's thread."""
 
@@ -28,16 +37,20 @@ class RecordReading:
             self._key = schemas.deserializer(is_key=True)
             self._value = schemas.deserializer(is_key=False)
 
-    def read(self, messages: list[Message]) -> tuple[list[dict[str, Any]], RestError | None]:
+    def read(self, messages: list[Message]) -> ReadRecords:
         """As many of them as can be read, and why the next one cannot."""
         read = self._with_schema if self._plain is None else self._plainly
         found: list[dict[str, Any]] = []
+        failure = None
         try:
             for message in messages:
                 found.append(read(message))  # noqa: PERF401 - what was read before a failure counts
         except RestError as error:
-            return found, error
-        return found, None
+            failure = error
+        try:
+            return ReadRecords(orjson.dumps(found), len(found), failure)
+        except TypeError:
+            return _as_far_as_json_goes(found)
 
     def _plainly(self, message: Message) -> dict[str, Any]:
         plain = self._plain or binary_from_bytes
@@ -68,3 +81,20 @@ class RecordReading:
             "partition": message.partition(),
             "offset": message.offset(),
         }
+
+
+def _as_far_as_json_goes(found: list[dict[str, Any]]) -> ReadRecords:
+    """A value may be deeper than JSON is written here; those before it are for the client."""
+    pieces: list[bytes] = []
+    for one in found:
+        try:
+            pieces.append(orjson.dumps(one))
+        except TypeError as error:
+            where = f"{one['topic']}-{one['partition']} at offset {one['offset']}"
+            reason = f"Kafka error: the record of {where} cannot be shown as JSON: {error}"
+            return ReadRecords(_list(pieces), len(pieces), RestError(500, 50002, reason))
+    return ReadRecords(_list(pieces), len(pieces), None)
+
+
+def _list(pieces: list[bytes]) -> bytes:
+    return b"[%b]" % b",".join(pieces)

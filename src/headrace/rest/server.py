@@ -10,6 +10,9 @@ import uvicorn
 
 from headrace.rest.app import make_app
 from headrace.rest.config import RestConfig, RestConfigError
+from headrace.web.guarding import GuardedProtocol, GuardedServer
+from headrace.web.loop import loop_factory
+from headrace.web.server import ListenError, bind
 
 #: How long open requests may take to end after a stop was asked for.
 _GRACE_SECONDS = 5
@@ -29,12 +32,15 @@ class RestServer:
             make_app(config),
             log_level="warning",
             access_log=False,
+            http=GuardedProtocol,
+            ws="none",
             lifespan="on",
             timeout_graceful_shutdown=_GRACE_SECONDS,
             server_header=False,
             loop="auto",
         )
         self._server = _Server(settings)
+        self._server.idle_timeout_s = config.idle_timeout_ms / 1000
 
     async def serve(self, ready: Callable[[RestServer], None] | None = None) -> None:
         self._server.on_ready = None if ready is None else lambda: ready(self)
@@ -48,7 +54,7 @@ class RestServer:
         self._server.should_exit = True
 
 
-class _Server(uvicorn.Server):
+class _Server(GuardedServer):
     on_ready: Callable[[], None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -64,28 +70,12 @@ def run(config: RestConfig, ready: Callable[[RestServer], None] | None = None) -
 
 def run_on_loop(server: RestServer, ready: Callable[[RestServer], None] | None = None) -> None:
     """Serve with an event loop of its own, in the thread that calls."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(server.serve(ready))
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory
-
-
 def _bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise RestConfigError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}."
-        ) from error
-    return listening
+        return bind(f"http://{f'[{host}]' if ':' in host else host}:{port}")[0]
+    except ListenError as error:
+        raise RestConfigError(str(error)) from error

@@ -11,9 +11,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from headrace.rest.config import RestConfig
-from headrace.rest.errors import RestError, bad_request, from_kafka
+from headrace.rest.errors import RestError, bad_request
 from headrace.rest.forwarding import Peers
 from headrace.rest.instances import ConsumerInstances
+from headrace.rest.kafka_errors import from_kafka
 from headrace.rest.producing import RecordSender
 from headrace.rest.schemas import SchemaManager
 from headrace.rest.topics import TopicPartitions

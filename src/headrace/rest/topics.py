@@ -8,7 +8,8 @@ import time
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from headrace.rest.errors import from_kafka, partition_not_found, topic_not_found
+from headrace.rest.errors import partition_not_found, topic_not_found
+from headrace.rest.kafka_errors import from_kafka
 
 #: A topic may be deleted or grow; its partitions are asked for again after so long.
 _KNOWN_SECONDS = 10.0

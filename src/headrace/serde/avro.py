@@ -13,6 +13,7 @@ from fastavro.validation import ValidationError, validate
 
 from headrace.serde.avro_json_reading import avro_from_json
 from headrace.serde.avro_json_writing import avro_to_json
+from headrace.serde.avro_limits import find_check
 from headrace.serde.errors import SchemaError, SerdeError
 from headrace.serde.schema import Schema
 
@@ -34,8 +35,11 @@ class AvroCodec:
         self.record_name = _record_name(self._schema)
         try:
             self._from_json = avro_from_json(self._schema, self._named)
+            self._check = find_check(self._schema, self._named)
         except (KeyError, TypeError) as error:
             raise SchemaError(f"The Avro schema is invalid: {error} is missing.") from error
+        except RecursionError:
+            raise SchemaError("The records of the Avro schema are nested too deeply.") from None
 
     # ---------------------------------------------------------------- values of Python
 
@@ -52,6 +56,8 @@ class AvroCodec:
             raise SerdeError(f"The value does not fit its schema: {error}.") from error
 
     def decode(self, data: bytes, at: int = 0) -> Any:
+        if self._check is not None:
+            self._check(data, at)
         stream = BytesIO(data)
         stream.seek(at)
         try:
@@ -76,13 +82,18 @@ class AvroCodec:
 
     def decode_json(self, data: bytes, at: int = 0) -> Any:
         plain, reader, convert = self._plain
+        if self._check is not None:
+            self._check(data, at)
         stream = BytesIO(data)
         stream.seek(at)
         try:
             value = schemaless_reader(stream, plain, reader, return_named_type=True)
         except Exception as error:
             raise SerdeError(f"The data is not Avro of its schema: {_reason(error)}.") from error
-        return value if convert is None else convert(value)
+        try:
+            return value if convert is None else convert(value)
+        except RecursionError:
+            raise SerdeError("The data is nested too deeply to be shown as JSON.") from None
 
     @cached_property
     def _plain(self) -> tuple[Any, Any, Callable[[Any], Any] | None]:

@@ -1,7 +1,7 @@
 """A `.proto` file as the descriptor that Protobuf's runtime understands.
 
-Only what decides about bytes and JSON is kept: options other than `packed`, `json_name`, `default`
-and `allow_alias`, services and reserved ranges are read over.
+Only what decides about bytes and JSON is kept: options other than `packed`, `json_name`, `default`,
+`allow_alias` and `map_entry`, services and reserved ranges are read over.
 """
 
 from __future__ import annotations
@@ -103,11 +103,16 @@ class _Parser:
         tokens.expect("message")
         message.name = tokens.name()
         tokens.expect("{")
+        entries: list[pb.DescriptorProto] = []
         while not tokens.skip("}"):
-            self._member(message, depth)
+            self._member(message, entries, depth)
+        # Records name a message by its position, and what is not written has none before others.
+        message.nested_type.extend(entries)
         self._add_synthetic_oneofs(message)
 
-    def _member(self, message: pb.DescriptorProto, depth: int) -> None:
+    def _member(
+        self, message: pb.DescriptorProto, entries: list[pb.DescriptorProto], depth: int
+    ) -> None:
         tokens = self._tokens
         after = tokens.peek(1)
         # A field's type may be called like a keyword; then a second name follows, and a '='.
@@ -119,8 +124,9 @@ class _Parser:
                 self._message(message.nested_type.add(), depth + 1)
             case "enum" if is_keyword:
                 self._enum(message.enum_type.add())
-            case "option" if is_keyword or after == "(":
-                self._option_statement()
+            case "option":
+                if self._option_statement() == ("map_entry", "true"):
+                    message.options.map_entry = True
             case "oneof" if is_keyword:
                 self._oneof(message)
             case "extend" if is_keyword:
@@ -130,7 +136,7 @@ class _Parser:
             case "extensions" if is_keyword:
                 self._extensions(message)
             case "map" if after == "<":
-                self._map(message)
+                entries.append(self._map(message))
             case _:
                 self._field(message.field.add())
 
@@ -173,11 +179,12 @@ class _Parser:
                 field.default_value = value
         tokens.expect(";")
 
-    def _map(self, message: pb.DescriptorProto) -> None:
+    def _map(self, message: pb.DescriptorProto) -> pb.DescriptorProto:
+        """Adds the field; returns the message that its entries are."""
         tokens = self._tokens
         tokens.take()
         tokens.expect("<")
-        entry = message.nested_type.add()
+        entry = pb.DescriptorProto()
         entry.options.map_entry = True
         key = entry.field.add(name="key", number=1, label=_Field.LABEL_OPTIONAL)
         self._type(key)
@@ -187,9 +194,10 @@ class _Parser:
         tokens.expect(">")
         field = message.field.add(label=_Field.LABEL_REPEATED)
         self._name_and_number(field)
-        entry.name = "".join(part.capitalize() for part in _words(field.name)) + "Entry"
+        entry.name = "".join(part[0].upper() + part[1:] for part in _words(field.name)) + "Entry"
         field.type = _Field.TYPE_MESSAGE
         field.type_name = entry.name
+        return entry
 
     def _oneof(self, message: pb.DescriptorProto) -> None:
         tokens = self._tokens

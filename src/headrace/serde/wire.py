@@ -12,6 +12,7 @@ from struct import Struct
 from uuid import UUID
 
 from headrace.serde.errors import SerdeError
+from headrace.serde.zigzag import read_zigzag
 
 KEY_SCHEMA_ID_HEADER = "__key_schema_id"
 VALUE_SCHEMA_ID_HEADER = "__value_schema_id"
@@ -85,14 +86,14 @@ def write_indexes(indexes: Sequence[int]) -> bytes:
 
 def read_indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
     """The path to the message, and where the message begins."""
-    count, at = _read_zigzag(data, at)
+    count, at = _read_number(data, at)
     if count == 0:
         return (0,), at
     if not 0 < count <= _INDEXES_MAX:
         raise SerdeError(f"The data names a path of {count} Protobuf messages.")
     indexes = []
     for _ in range(count):
-        index, at = _read_zigzag(data, at)
+        index, at = _read_number(data, at)
         indexes.append(index)
     return tuple(indexes), at
 
@@ -107,14 +108,8 @@ def _zigzag(number: int) -> bytes:
     return bytes(data)
 
 
-def _read_zigzag(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 7 * _VARINT_BYTES_MAX, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
-    raise SerdeError("The data ends inside the path to its Protobuf message.")
+def _read_number(data: bytes, at: int) -> tuple[int, int]:
+    found = read_zigzag(data, at, _VARINT_BYTES_MAX)
+    if found is None:
+        raise SerdeError("The data ends inside the path to its Protobuf message.")
+    return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import replace
 from typing import Any
 
+from headrace.web.limits import BodyPace
 from headrace.web.messages import HttpError, Request, Response, dump_json, parse_query
 from headrace.web.router import Router
 
@@ -16,6 +18,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 BODY_BYTES_MAX = 10 * 1024 * 1024
+#: After these there may be more of the body, which nobody wants to read.
+_UNREAD = (408, 413)
 
 
 class Application:
@@ -42,9 +46,9 @@ class Application:
             response = self.failure(error)
             if error.status == 405:
                 allowed = ", ".join(self._router.methods(path))
-                response = Response(
-                    response.body, 405, response.content_type, (("Allow", allowed),)
-                )
+                response = replace(response, headers=(("Allow", allowed),))
+            elif error.status in _UNREAD:
+                response = replace(response, headers=(("Connection", "close"),))
         except Exception:  # the edge of one request: nothing but an answer leaves it
             logger.exception("%s %s failed", method, path)
             response = self.failure(HttpError(500, "Internal Server Error"))
@@ -77,7 +81,7 @@ class Application:
         )
 
     async def _read_body(self, headers: MutableMapping[str, str], receive: Receive) -> bytes:
-        limit = self._body_bytes_max
+        limit, pace = self._body_bytes_max, BodyPace()
         told = headers.get("content-length", "")
         if told.isdecimal() and int(told) > limit:
             raise HttpError(413, f"The body is larger than {limit} bytes")
@@ -89,6 +93,8 @@ class Application:
             body += message.get("body", b"")
             if len(body) > limit:
                 raise HttpError(413, f"The body is larger than {limit} bytes")
+            if not pace.is_kept(len(body)):
+                raise HttpError(408, "The body comes too slowly")
             if not message.get("more_body"):
                 return bytes(body)
 

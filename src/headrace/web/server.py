@@ -11,11 +11,14 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from headrace.web.guarding import GuardedProtocol, GuardedServer
+from headrace.web.limits import IDLE_TIMEOUT_MS
+
 _KEEP_ALIVE_S = 65
 _GRACE_S = 10
 _BACKLOG = 1024
 #: Beyond these a request is answered with 503.
-_CONNECTIONS_MAX = 1000
+_CONNECTIONS_MAX = 10_000
 
 
 class ListenError(Exception):
@@ -60,11 +63,17 @@ def _bind_one(listener: str) -> socket.socket:
 class WebServer:
     """Serves until `stop`, which lets requests that are under way end."""
 
-    def __init__(self, application: Any, sockets: Sequence[socket.socket]) -> None:
+    def __init__(
+        self,
+        application: Any,
+        sockets: Sequence[socket.socket],
+        *,
+        idle_timeout_ms: int = IDLE_TIMEOUT_MS,
+    ) -> None:
         self._sockets = list(sockets)
         config = uvicorn.Config(
             application,
-            http="httptools",
+            http=GuardedProtocol,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -79,6 +88,7 @@ class WebServer:
             timeout_graceful_shutdown=_GRACE_S,
         )
         self._server = _QuietServer(config)
+        self._server.idle_timeout_s = idle_timeout_ms / 1000
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -99,7 +109,7 @@ class WebServer:
             await self._task
 
 
-class _QuietServer(uvicorn.Server):
+class _QuietServer(GuardedServer):
     """Signals are the business of whoever runs the loop."""
 
     @contextlib.contextmanager

@@ -169,3 +169,88 @@ def test_fastavro_reads_what_was_written_from_json() -> None:
     data = codec(RECORD).encode_json(JSON_VALUE)
     value: Any = schemaless_reader(BytesIO(data), parse_schema(RECORD), None)
     assert value["id"] == 7
+
+
+LIST = {"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}
+EMPTY = {"type": "record", "name": "E", "fields": [{"name": "a", "type": "null"}]}
+ENDLESS = {"type": "record", "name": "R", "fields": [{"name": "r", "type": "R"}]}
+#: A block of 2^40 items, and the end of the array.
+TRILLION = b"\x80\x80\x80\x80\x80\x40\x00"
+
+
+def number(value: int) -> bytes:
+    stream = BytesIO()
+    schemaless_writer(stream, "long", value)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "items", ["null", EMPTY, {"type": "fixed", "name": "F", "size": 0}, {**EMPTY, "fields": []}]
+)
+@pytest.mark.parametrize("read", ["decode", "decode_json"])
+def test_items_without_bytes_are_counted(items: Any, read: str) -> None:
+    array = {"type": "array", "items": items}
+    assert len(getattr(codec(array), read)(number(1000) + b"\x00")) == 1000
+    for data in (TRILLION, number(-(1 << 40)) + b"\x00\x00", (number(400_000) * 3) + b"\x00"):
+        with pytest.raises(SerdeError, match="more than 1000000 items without any bytes"):
+            getattr(codec(array), read)(data)
+    inside = {"type": "map", "values": ["null", {"type": "array", "items": items}]}
+    with pytest.raises(SerdeError, match="items without any bytes"):
+        getattr(codec(inside), read)(b"\x02\x02k\x02" + TRILLION + b"\x00")
+
+
+@pytest.mark.parametrize("read", ["decode", "decode_json"])
+def test_records_in_records_end_somewhere(read: str) -> None:
+    assert getattr(codec(LIST), read)(b"\x02" * 200 + b"\x00")
+    with pytest.raises(SerdeError, match="nested"):
+        getattr(codec(LIST), read)(b"\x02" * 100_000 + b"\x00")
+    with pytest.raises(SerdeError, match="nested"):
+        getattr(codec(ENDLESS), read)(b"")
+    assert getattr(codec(["null", ENDLESS]), read)(b"\x00") is None
+
+
+def test_long_data_of_a_recursive_type_is_read_like_any_other() -> None:
+    tree = {
+        "type": "record",
+        "name": "T",
+        "fields": [
+            {"name": "f", "type": {"type": "fixed", "name": "F", "size": 2}},
+            {"name": "n", "type": ["null", "long", "double", "boolean", "string"]},
+            {"name": "m", "type": {"type": "map", "values": {"type": "array", "items": "T"}}},
+        ],
+    }
+    leaf: dict[str, Any] = {"f": b"ab", "n": "x" * 300, "m": {}}
+    values = [1 << 40, 1.5, True, None, "y"]
+    node = {"f": b"cd", "n": None, "m": {"k": [{**leaf, "n": one} for one in values], "e": []}}
+    value = {"f": b"ef", "n": 7, "m": {"left": [node, leaf], "right": [node] * 20}}
+    data = codec(tree).encode(value)
+    assert len(data) > 1000
+    assert codec(tree).decode(data) == value
+    for end in range(len(data) - 5, len(data)):
+        with pytest.raises(SerdeError, match="not Avro of its schema"):
+            codec(tree).decode(data[:end])
+
+
+@pytest.mark.parametrize("links", [300, 5000])
+def test_a_chain_of_records_is_as_deep_as_data_may_be(links: int) -> None:
+    fields = [[{"name": "f", "type": "int"}]]
+    fields += [[{"name": "f", "type": f"R{one}"}] for one in range(links)]
+    schema = [{"type": "record", "name": f"R{one}", "fields": f} for one, f in enumerate(fields)]
+    data = number(links) + b"\x02"
+    if links == 300:
+        assert codec(schema).decode(data)
+        return
+    with pytest.raises(SerdeError, match="nested deeper"):
+        codec(schema).decode(data)
+
+
+def test_a_circle_of_records_is_no_way_around_the_limit() -> None:
+    fields = [{"name": "f", "type": ["null", "R49"]}]
+    records: list[Any] = [{"type": "record", "name": "R0", "fields": fields}]
+    for one in range(1, 50):
+        part = {"name": "f", "type": records[-1]}
+        records.append({"type": "record", "name": f"R{one}", "fields": [part]})
+    flat = json.loads(json.dumps(records[-1]))
+    assert codec(flat).decode(b"\x02" * 5 + b"\x00")
+    with pytest.raises(SerdeError, match="nested deeper"):
+        codec(flat).decode(b"\x02" * 200 + b"\x00")

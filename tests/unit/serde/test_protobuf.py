@@ -81,6 +81,25 @@ def test_a_nested_message_is_written_with_its_path_and_found_by_it() -> None:
     assert order().encode(message) == data
 
 
+def test_maps_do_not_move_the_messages_that_are_declared() -> None:
+    """Java's serializer counts what the text declares, Python's all that a descriptor has."""
+    text = "message A { map<string, B> bs = 1; message B {} map<int32, int32> n = 2; message C {} }"
+    for name, path in (("B", b"\x04\x00\x00"), ("C", b"\x04\x00\x02")):
+        assert ProtobufCodec(Schema(text, PROTOBUF), {}, f"A.{name}").encode_json({}) == path
+
+
+def test_an_entry_of_a_map_that_is_declared_is_counted_and_is_one() -> None:
+    entry = "message BsEntry { option map_entry = true; string key = 1; int32 value = 2; }"
+    text = f'syntax = "proto3"; message A {{ repeated BsEntry bs = 1; {entry} message C {{}} }}'
+    assert codec(text).decode_json(codec(text).encode_json({"bs": {"x": 1}})) == {"bs": {"x": 1}}
+    assert ProtobufCodec(Schema(text, PROTOBUF), {}, "A.C").encode_json({}) == b"\x04\x00\x02"
+
+
+def test_options_of_messages_are_no_fields() -> None:
+    text = 'syntax = "proto3"; message A { option deprecated = true; int32 fooBar = 1; }'
+    assert codec(text).encode_json({"fooBar": 1}) == b"\x00\x08\x01"
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from headrace.registry.errors import InvalidSchemaError
@@ -29,16 +30,15 @@ def load(text: str) -> Any:
 
 
 def dump(value: Any) -> str:
+    if not any(isinstance(one, float) for level in _levels(value) for one in level):
+        # Only doubles are written otherwise than Python writes them.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, dict):
         pairs = (f"{_text(name)}:{dump(one)}" for name, one in value.items())
         return "{" + ",".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(dump, value)) + "]"
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, float):
-        return _double(value)
-    return json.dumps(value)
+    return _double(value)
 
 
 def ordered(value: Any) -> Any:
@@ -51,11 +51,16 @@ def ordered(value: Any) -> Any:
 
 
 def _check_depth(value: Any) -> None:
-    level, depth = [value], 0
-    while level:
-        depth += 1
+    for depth, _ in enumerate(_levels(value), 1):
         if depth > _DEPTH_MAX:
             raise InvalidSchemaError("The schema is nested too deeply")
+
+
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """All values that are as deep as each other, from the outside in."""
+    level = [value]
+    while level:
+        yield level
         below: list[Any] = []
         for one in level:
             if isinstance(one, dict):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from headrace.registry.core.difference import Difference
 from headrace.registry.core.parsed import ParsedSchema
 from headrace.registry.core.schema import SchemaVersion
+from headrace.registry.errors import InvalidSchemaError
 
 LEVELS = (
     "NONE",
@@ -58,9 +59,13 @@ def _check(level: str, new: ParsedSchema, old: ParsedSchema, *, lenient: bool) -
 def _unreadable(reader: ParsedSchema, writer: ParsedSchema, *, lenient: bool) -> list[Difference]:
     from headrace.registry.json_schema.schema import JsonSchema
 
-    if lenient and isinstance(reader, JsonSchema):
-        return reader.unreadable(writer, lenient=True)
-    return reader.unreadable(writer)
+    try:
+        if lenient and isinstance(reader, JsonSchema):
+            return reader.unreadable(writer, lenient=True)
+        return reader.unreadable(writer)
+    except RecursionError:
+        # Types that refer to each other may be nested deeper than any text is.
+        raise InvalidSchemaError("The schema is nested too deeply to be compared") from None
 
 
 def _told(version: SchemaVersion) -> list[str]:

@@ -8,8 +8,6 @@ from headrace.registry.core.registry import Registry
 from headrace.registry.core.schema import Schema, SchemaVersion
 from headrace.registry.core.subjects import context_of
 
-_KEPT_TEXT_MAX = 64 * 1024
-
 
 def canonical_schema(
     registry: Registry, subject: str, schema: Schema, *, normalize: bool, is_new: bool = False
@@ -24,7 +22,7 @@ def canonical_schema(
     if schema.references or schema.metadata or schema.rule_set:
         return make()
     key = (schema.type, schema.text, normalize, is_new)
-    return registry.canonical.get(key, make, keep=len(schema.text) <= _KEPT_TEXT_MAX)
+    return registry.canonical.get(key, make, size=len(schema.text))
 
 
 def normalizes(registry: Registry, subject: str, asked: bool) -> bool:

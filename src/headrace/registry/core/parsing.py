@@ -15,8 +15,9 @@ from headrace.registry.core.subjects import beside, context_of
 from headrace.registry.errors import InvalidSchemaError
 
 _KEPT_MAX = 1000
-#: Larger texts are parsed again rather than kept.
-_KEPT_TEXT_MAX = 64 * 1024
+#: Of larger texts only a few are kept: one request looks at the same text several times.
+_SMALL_TEXT_MAX = 64 * 1024
+_LARGE_KEPT_MAX = 4
 _REFERENCES_MAX = 1000
 LATEST = -1
 
@@ -39,7 +40,7 @@ class SchemaParser:
         def make() -> ParsedSchema:
             return parse(schema.type, schema.text, references, is_new=is_new)
 
-        return self._parsed.get(key, make, keep=len(schema.text) <= _KEPT_TEXT_MAX)
+        return self._parsed.get(key, make, size=len(schema.text))
 
     def with_fixed_references(self, subject: str, schema: Schema) -> Schema:
         """A reference to the latest version refers to the one that is the latest now."""
@@ -86,20 +87,24 @@ class SchemaParser:
 
 
 class Kept(Generic[V]):
-    """A few results, the least recently used one leaves first."""
+    """A few results, the least recently used one leaves first; of large texts, very few."""
 
     def __init__(self, kept_max: int) -> None:
-        self._kept_max = kept_max
-        self._kept: OrderedDict[object, V] = OrderedDict()
+        self._small_max = kept_max
+        self._small: OrderedDict[object, V] = OrderedDict()
+        self._large: OrderedDict[object, V] = OrderedDict()
 
-    def get(self, key: object, make: Callable[[], V], *, keep: bool = True) -> V:
-        kept = self._kept.get(key)
-        if kept is not None:
-            self._kept.move_to_end(key)
-            return kept
-        made = make()
-        if keep:
-            self._kept[key] = made
-            if len(self._kept) > self._kept_max:
-                self._kept.popitem(last=False)
+    def get(self, key: object, make: Callable[[], V], *, size: int) -> V:
+        """`size` is that of the text that the result is made from."""
+        is_small = size <= _SMALL_TEXT_MAX
+        table, limit = (
+            (self._small, self._small_max) if is_small else (self._large, _LARGE_KEPT_MAX)
+        )
+        found = table.get(key)
+        if found is not None:
+            table.move_to_end(key)
+            return found
+        made = table[key] = make()
+        if len(table) > limit:
+            table.popitem(last=False)
         return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
 
 from headrace.registry.core.difference import Difference
+from headrace.serde.protobuf_files import MAIN_FILE
 
 _SCALAR_GROUPS = (
     ("TYPE_INT32", "TYPE_INT64", "TYPE_UINT32", "TYPE_UINT64", "TYPE_BOOL", "TYPE_ENUM"),
@@ -215,8 +216,6 @@ def _local_name(message: Descriptor) -> str:
 
 
 def _is_in_main(message: Descriptor) -> bool:
-    from headrace.registry.protobuf.files import MAIN_FILE
-
     return bool(message.file.name == MAIN_FILE)
 
 

@@ -47,7 +47,6 @@ class _Text:
         yield f"message {message.name} {{"
         yield from _options(message.options)
         yield from _reserved(message)
-        entries = {one.name: one for one in message.nested_type if one.options.map_entry}
         written: set[int] = set()
         for field in message.field:
             if field.HasField("oneof_index") and not field.proto3_optional:
@@ -55,13 +54,14 @@ class _Text:
                     written.add(field.oneof_index)
                     yield from self._oneof(message, field.oneof_index)
             else:
-                yield self._field(field, entries)
+                yield self._field(field)
         for one in message.extension_range:
             last = "max" if one.end >= _EXTENSION_END else str(one.end - 1)
             yield f"extensions {one.start} to {last};"
+        # Entries of maps are written out as the messages they are, as other registries do it:
+        # records name a message by its position among all of them.
         for nested in message.nested_type:
-            if not nested.options.map_entry:
-                yield from self._message(nested)
+            yield from self._message(nested)
         for enum in message.enum_type:
             yield from self._enum(enum)
         yield from self._extensions(message.extension)
@@ -72,21 +72,11 @@ class _Text:
         yield from _options(message.oneof_decl[index].options)
         for field in message.field:
             if field.HasField("oneof_index") and field.oneof_index == index:
-                yield self._field(field, {}, in_oneof=True)
+                yield self._field(field, in_oneof=True)
         yield "}"
 
-    def _field(
-        self,
-        field: pb.FieldDescriptorProto,
-        entries: dict[str, pb.DescriptorProto],
-        *,
-        in_oneof: bool = False,
-    ) -> str:
-        entry = entries.get(field.type_name.rpartition(".")[2])
+    def _field(self, field: pb.FieldDescriptorProto, *, in_oneof: bool = False) -> str:
         ending = f"{field.name} = {field.number}{_field_options(field)};"
-        if entry is not None and field.label == _Field.LABEL_REPEATED:
-            key, value = entry.field
-            return f"map<{_type(key)}, {_type(value)}> {ending}"
         label = _LABELS.get(field.label, "")
         has_presence = field.proto3_optional or not self._is_proto3
         if not label and not in_oneof and has_presence and self._file.syntax != "editions":
@@ -96,7 +86,7 @@ class _Text:
     def _extensions(self, extensions: Any) -> Iterator[str]:
         for field in extensions:
             yield f"extend {field.extendee} {{"
-            yield self._field(field, {})
+            yield self._field(field)
             yield "}"
 
     def _enum(self, enum: pb.EnumDescriptorProto) -> Iterator[str]:
@@ -164,7 +154,7 @@ def _settings(options: Any) -> list[str]:
     for descriptor, value in options.ListFields():
         if descriptor.is_extension or descriptor.message_type is not None:
             continue
-        if descriptor.name == "map_entry" or isinstance(value, list):
+        if isinstance(value, list):
             continue
         if descriptor.enum_type is not None:
             text = descriptor.enum_type.values_by_number[value].name

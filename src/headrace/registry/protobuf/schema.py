@@ -6,9 +6,10 @@ from headrace.registry.core.difference import Difference
 from headrace.registry.core.parsed import ParsedSchema, References
 from headrace.registry.errors import InvalidSchemaError
 from headrace.registry.protobuf.compatibility import unreadable
-from headrace.registry.protobuf.files import ProtobufFiles, text_of
+from headrace.registry.protobuf.files import serialized, text_of
 from headrace.registry.protobuf.statements import layout, ordered, read_statements
 from headrace.serde.errors import SchemaError
+from headrace.serde.protobuf_files import ProtobufFiles
 
 
 class ProtobufSchema:
@@ -20,9 +21,9 @@ class ProtobufSchema:
         plain = text_of(text)
         try:
             self._statements = read_statements(plain)
+            self._files = ProtobufFiles(plain, references)
         except SchemaError as error:
             raise InvalidSchemaError(str(error)) from error
-        self._files = ProtobufFiles(plain, references)
         self._references = references
 
     def canonical(self) -> str:
@@ -33,10 +34,10 @@ class ProtobufSchema:
 
     def resolved(self) -> str:
         """All names in full, so that it no longer matters how a text spelt them."""
-        return "\n".join((self._files.serialized(), *self._references))
+        return "\n".join((self.serialized(), *self._references))
 
     def serialized(self) -> str:
-        return self._files.serialized()
+        return serialized(self._files.main)
 
     def unreadable(self, writer: ParsedSchema) -> list[Difference]:
         if not isinstance(writer, ProtobufSchema):

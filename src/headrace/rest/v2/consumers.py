@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -29,7 +29,21 @@ from headrace.rest.v2.consumer_bodies import (
     read_subscription,
 )
 
-Handler = Callable[[Request, Services, ConsumerInstance, dict[str, Any]], Awaitable[Response]]
+
+class InstanceCall(NamedTuple):
+    """A request for an instance that is here, its body read."""
+
+    request: Request
+    services: Services
+    instance: ConsumerInstance
+    body: dict[str, Any]
+
+    @property
+    def media_type(self) -> str:
+        return answer_type(self.request, V2, "application/json", *V2_TYPES)
+
+
+Handler = Callable[[InstanceCall], Awaitable[Response]]
 
 
 async def create(request: Request) -> Response:
@@ -53,7 +67,8 @@ async def _is_elsewhere(request: Request, services: Services, group: str, name: 
     if FORWARDED in request.headers or services.instances.has(group, name):
         return False
     path = f"/consumers/{quote(group, safe='')}/instances/{quote(name, safe='')}/subscription"
-    scope = {**request.scope, "method": "GET", "path": path, "query_string": b""}
+    target = {"method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope = {**request.scope, **target}
     return await services.peers.forward(Request(scope), name, b"") is not None
 
 
@@ -72,7 +87,7 @@ def on_instance(handler: Handler, *, needs_body: bool = False) -> Callable[..., 
         instance = services.instances.find(group, name)
         if needs_body and not body.strip():
             raise invalid("The request body may not be empty.")
-        return await handler(request, services, instance, _object(body))
+        return await handler(InstanceCall(request, services, instance, _object(body)))
 
     return handle
 
@@ -90,83 +105,64 @@ def _nothing() -> Response:
     return Response(status_code=204)
 
 
-async def delete(
-    request: Request, services: Services, _instance: ConsumerInstance, _body: dict[str, Any]
-) -> Response:
-    await services.instances.delete(request.path_params["group"], request.path_params["instance"])
+async def delete(call: InstanceCall) -> Response:
+    where = call.request.path_params
+    await call.services.instances.delete(where["group"], where["instance"])
     return _nothing()
 
 
-async def subscribe(
-    _request: Request, services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    await instance.run(instance.subscribe, read_subscription(body))
+async def subscribe(call: InstanceCall) -> Response:
+    await call.instance.run(call.instance.subscribe, read_subscription(call.body))
     return _nothing()
 
 
-async def subscription(
-    request: Request, _services: Services, instance: ConsumerInstance, _body: dict[str, Any]
-) -> Response:
-    media_type = answer_type(request, V2, "application/json", *V2_TYPES)
-    return json_answer({"topics": await instance.run(instance.topics)}, media_type)
+async def subscription(call: InstanceCall) -> Response:
+    media_type = call.media_type
+    return json_answer({"topics": await call.instance.run(call.instance.topics)}, media_type)
 
 
-async def unsubscribe(
-    _request: Request, _services: Services, instance: ConsumerInstance, _body: dict[str, Any]
-) -> Response:
-    await instance.run(instance.unsubscribe)
+async def unsubscribe(call: InstanceCall) -> Response:
+    await call.instance.run(call.instance.unsubscribe)
     return _nothing()
 
 
-async def assign(
-    _request: Request, services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    places = read_partitions(body)
+async def assign(call: InstanceCall) -> Response:
+    places = read_partitions(call.body)
     for topic, partition in places:
-        await services.topics.require_partition(topic, partition)
-    await instance.run(instance.assign, places)
+        await call.services.topics.require_partition(topic, partition)
+    await call.instance.run(call.instance.assign, places)
     return _nothing()
 
 
-async def assignment(
-    request: Request, _services: Services, instance: ConsumerInstance, _body: dict[str, Any]
-) -> Response:
-    media_type = answer_type(request, V2, "application/json", *V2_TYPES)
-    places = await instance.run(instance.assignment)
+async def assignment(call: InstanceCall) -> Response:
+    media_type = call.media_type
+    places = await call.instance.run(call.instance.assignment)
     partitions = [{"topic": topic, "partition": partition} for topic, partition in places]
     return json_answer({"partitions": partitions}, media_type)
 
 
-async def seek(
-    _request: Request, _services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    offsets, times = read_positions(body)
+async def seek(call: InstanceCall) -> Response:
+    offsets, times = read_positions(call.body)
     if offsets:
-        await instance.run(instance.seek, offsets)
+        await call.instance.run(call.instance.seek, offsets)
     if times:
-        await instance.run(instance.seek_to_times, times)
+        await call.instance.run(call.instance.seek_to_times, times)
     return _nothing()
 
 
-async def seek_to_beginning(
-    _request: Request, _services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    await instance.run(instance.seek_to_beginning, read_partitions(body))
+async def seek_to_beginning(call: InstanceCall) -> Response:
+    await call.instance.run(call.instance.seek_to_beginning, read_partitions(call.body))
     return _nothing()
 
 
-async def seek_to_end(
-    _request: Request, _services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    await instance.run(instance.seek_to_end, read_partitions(body))
+async def seek_to_end(call: InstanceCall) -> Response:
+    await call.instance.run(call.instance.seek_to_end, read_partitions(call.body))
     return _nothing()
 
 
-async def commit(
-    request: Request, _services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    media_type = answer_type(request, V2, "application/json", *V2_TYPES)
-    done = await instance.run(instance.commit, read_commits(body))
+async def commit(call: InstanceCall) -> Response:
+    media_type = call.media_type
+    done = await call.instance.run(call.instance.commit, read_commits(call.body))
     offsets = [
         {
             "topic": place.topic,
@@ -179,13 +175,11 @@ async def commit(
     return json_answer({"offsets": offsets}, media_type)
 
 
-async def committed(
-    request: Request, _services: Services, instance: ConsumerInstance, body: dict[str, Any]
-) -> Response:
-    media_type = answer_type(request, V2, "application/json", *V2_TYPES)
-    if not body:
+async def committed(call: InstanceCall) -> Response:
+    media_type = call.media_type
+    if not call.body:
         raise partition_not_found()
-    found = await instance.run(instance.committed, read_partitions(body))
+    found = await call.instance.run(call.instance.committed, read_partitions(call.body))
     offsets = [
         {
             "topic": place.topic,
@@ -198,17 +192,18 @@ async def committed(
     return json_answer({"offsets": offsets}, media_type)
 
 
-async def records(
-    request: Request, _services: Services, instance: ConsumerInstance, _body: dict[str, Any]
-) -> Response:
+async def records(call: InstanceCall) -> Response:
     """The format of the answer is the instance's; asking for another one is refused."""
-    own = f"application/vnd.kafka.{instance.config.format}.v2+json"
-    wanted = answer_type(request, own, V2, *V2_TYPES, "application/json")
+    own = f"application/vnd.kafka.{call.instance.config.format}.v2+json"
+    wanted = answer_type(call.request, own, V2, *V2_TYPES, "application/json")
     if wanted in V2_TYPES and wanted != own:
         raise format_mismatch()
-    timeout_ms, max_bytes = _query_number(request, "timeout"), _query_number(request, "max_bytes")
-    found = await instance.run(instance.records, timeout_ms, max_bytes)
-    return json_answer(found, own)
+    timeout_ms, max_bytes = (
+        _query_number(call.request, "timeout"),
+        _query_number(call.request, "max_bytes"),
+    )
+    found = await call.instance.run(call.instance.records, timeout_ms, max_bytes)
+    return Response(found, media_type=own)
 
 
 def _query_number(request: Request, name: str) -> int:

@@ -28,7 +28,8 @@ from headrace.rest.formats import (
     json_to_bytes,
     with_schema,
 )
-from headrace.rest.producing import Delivery, OutgoingRecord, delivery_error
+from headrace.rest.kafka_errors import record_code
+from headrace.rest.producing import Delivery, OutgoingRecord
 from headrace.rest.services import Services
 from headrace.serde.serializer import Writer
 
@@ -54,7 +55,9 @@ async def produce(request: Request) -> Response:
     value_writer = await _writer(services, topic, embedded, body, "value")
     records = _records(body["records"], embedded, partition, count, key_writer, value_writer)
     deliveries = await services.sender.send(topic, records)
-    return Response(_answer(deliveries, key_writer, value_writer), media_type=media_type)
+    return Response(
+        _answer(deliveries, key_writer, value_writer), _status(deliveries), media_type=media_type
+    )
 
 
 def parse_body(data: bytes) -> dict[str, Any]:
@@ -153,9 +156,16 @@ def _answer(
     )
 
 
+def _status(deliveries: list[Delivery]) -> int:
+    """200 whatever became of the records, unless the client may not write them."""
+    failures = (record_code(error)[0] for _, _, _, error in deliveries if error is not None)
+    return next((status for status in failures if status != 200), 200)
+
+
 def _failed(error: KafkaError) -> bytes:
-    code, message = delivery_error(error)
-    return orjson.dumps({"partition": None, "offset": None, "error_code": code, "error": message})
+    _, code = record_code(error)
+    told = {"partition": None, "offset": None, "error_code": code, "error": error.str()}
+    return orjson.dumps(told)
 
 
 def _schema_id(writer: Writer | None) -> bytes:

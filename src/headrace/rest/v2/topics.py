@@ -21,11 +21,7 @@ def _type(request: Request) -> str:
 
 async def list_topics(request: Request) -> Response:
     media_type = _type(request)
-    services: Services = request.app.state.services
-    timeout_s = services.config.client_timeout_s
-    metadata = await services.blocking(
-        lambda: services.ask(services.admin.list_topics, timeout=timeout_s)
-    )
+    metadata = await list_metadata(request.app.state.services)
     return json_answer(sorted(metadata.topics), media_type)
 
 
@@ -79,12 +75,16 @@ async def get_offsets(request: Request) -> Response:
 
 async def list_brokers(request: Request) -> Response:
     media_type = _type(request)
-    services: Services = request.app.state.services
+    metadata = await list_metadata(request.app.state.services)
+    return json_answer({"brokers": sorted(metadata.brokers)}, media_type)
+
+
+async def list_metadata(services: Services) -> Any:
+    """All topics and brokers."""
     timeout_s = services.config.client_timeout_s
-    metadata = await services.blocking(
+    return await services.blocking(
         lambda: services.ask(services.admin.list_topics, timeout=timeout_s)
     )
-    return json_answer({"brokers": sorted(metadata.brokers)}, media_type)
 
 
 async def describe_topic(services: Services, name: str) -> Any:

@@ -80,7 +80,13 @@ async def get_broker(request: Request) -> Response:
     services: Services = request.app.state.services
     cluster_id = request.path_params["cluster_id"]
     await services.require_cluster(cluster_id)
+    node = await find_broker(services, request.path_params["broker_id"])
+    return json_answer(_broker(Links(request), cluster_id, node))
+
+
+async def find_broker(services: Services, broker_id: str) -> Any:
+    """A broker that is there; one that is not would be waited for."""
     for node in (await _describe(services)).nodes:
-        if str(node.id) == request.path_params["broker_id"]:
-            return json_answer(_broker(Links(request), cluster_id, node))
-    raise not_found(f"Broker {request.path_params['broker_id']} cannot be found.")
+        if str(node.id) == broker_id:
+            return node
+    raise not_found(f"Broker {broker_id[:40]} cannot be found.")

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from headrace.rest.bodies import json_answer, read_object
 from headrace.rest.errors import RestError, bad_request, not_found
 from headrace.rest.services import Services
+from headrace.rest.v3.clusters import find_broker
 from headrace.rest.v3.resources import Links, collection, resource
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -34,8 +35,6 @@ class ConfigsOf:
         name = request.path_params[self._parameter]
         if self._kind == "topic":
             return ConfigResource(ResourceType.TOPIC, name), name
-        if not name.isdecimal() or len(name) > 9:
-            raise not_found(f"Broker {name[:40]} cannot be found.")
         return ConfigResource(ResourceType.BROKER, name), name
 
     def _place(self, cluster_id: str, name: str) -> tuple[object, ...]:
@@ -44,19 +43,12 @@ class ConfigsOf:
         return (cluster_id, "brokers", name, "configs")
 
     async def _require(self, request: Request) -> tuple[Services, ConfigResource, str]:
-        """What the settings belong to; a broker that is not there would be waited for."""
+        """What the settings belong to."""
         services: Services = request.app.state.services
         await services.require_cluster(request.path_params["cluster_id"])
-        asked, name = self._resource(request)
         if self._kind == "broker":
-            description = await services.answer(
-                services.ask(
-                    services.admin.describe_cluster,
-                    request_timeout=services.config.client_timeout_s,
-                )
-            )
-            if name not in {str(node.id) for node in description.nodes}:
-                raise not_found(f"Broker {name} cannot be found.")
+            await find_broker(services, request.path_params[self._parameter])
+        asked, name = self._resource(request)
         return services, asked, name
 
     async def _entries(self, request: Request) -> dict[str, ConfigEntry]:

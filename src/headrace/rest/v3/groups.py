@@ -122,9 +122,7 @@ def _member(request: Request, group: Any) -> Any:
     raise not_found("Consumer could not be found.")
 
 
-async def list_assignments(request: Request) -> Response:
-    _, cluster_id, links, group = await find_group(request)
-    member = _member(request, group)
+def _assignments(links: Links, cluster_id: str, group: Any, member: Any) -> list[dict[str, Any]]:
     place = (cluster_id, "consumer-groups", group.group_id, "consumers", member.member_id)
     data = []
     for one in member.assignment.topic_partitions:
@@ -135,8 +133,8 @@ async def list_assignments(request: Request) -> Response:
             ("assignment", one.topic),
             ("partition", one.partition),
         ]
-        address = links.to(*place, "assignments", one.topic, "partitions", one.partition)
         where = (one.topic, "partitions", one.partition)
+        address = links.to(*place, "assignments", *where)
         data.append(
             {
                 **resource("KafkaConsumerAssignment", address, names),
@@ -149,5 +147,22 @@ async def list_assignments(request: Request) -> Response:
                 "lag": links.related(cluster_id, "consumer-groups", group.group_id, "lags", *where),
             }
         )
+    return data
+
+
+async def list_assignments(request: Request) -> Response:
+    _, cluster_id, links, group = await find_group(request)
+    member = _member(request, group)
+    data = _assignments(links, cluster_id, group, member)
+    place = (cluster_id, "consumer-groups", group.group_id, "consumers", member.member_id)
     address = links.to(*place, "assignments")
     return json_answer(collection("KafkaConsumerAssignmentList", address, data))
+
+
+async def get_assignment(request: Request) -> Response:
+    _, cluster_id, links, group = await find_group(request)
+    wanted = request.path_params["topic_name"], request.path_params["partition_id"]
+    for one in _assignments(links, cluster_id, group, _member(request, group)):
+        if (one["topic_name"], str(one["partition_id"])) == wanted:
+            return json_answer(one)
+    raise not_found("Consumer assignment could not be found.")

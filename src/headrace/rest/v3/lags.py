@@ -125,7 +125,9 @@ async def lag_summary(request: Request) -> Response:
         "max_lag_partition_id": most.partition,
         "max_lag": most.lag,
         "total_lag": sum(one.lag for one in lags),
-        "max_lag_consumer": links.related(*place, "consumers", member.member_id if member else ""),
+        "max_lag_consumer": links.related(
+            *place, "consumers", *([member.member_id] if member else [])
+        ),
         "max_lag_partition": links.related(
             cluster_id, "topics", most.topic, "partitions", most.partition
         ),

@@ -1,4 +1,4 @@
-"""v3: partitions, their replicas, and where they begin and end."""
+"""v3: partitions, and where they begin and end."""
 
 from __future__ import annotations
 
@@ -45,37 +45,6 @@ async def get_partition(request: Request) -> Response:
     description = await find_topic(services, topic)
     found = find_partition(description, request.path_params["partition_id"])
     return json_answer(_partition(links, cluster_id, topic, found))
-
-
-async def list_replicas(request: Request) -> Response:
-    services, cluster_id, links = await start(request)
-    topic = request.path_params["topic_name"]
-    description = await find_topic(services, topic)
-    partition = find_partition(description, request.path_params["partition_id"])
-    place = (cluster_id, "topics", topic, "partitions", partition.id, "replicas")
-    in_sync = {node.id for node in partition.isr}
-    leader = None if partition.leader is None else partition.leader.id
-    data = []
-    for node in partition.replicas:
-        names = [
-            ("kafka", cluster_id),
-            ("topic", topic),
-            ("partition", partition.id),
-            ("replica", node.id),
-        ]
-        data.append(
-            {
-                **resource("KafkaReplica", links.to(*place, node.id), names),
-                "cluster_id": cluster_id,
-                "topic_name": topic,
-                "partition_id": partition.id,
-                "broker_id": node.id,
-                "is_leader": node.id == leader,
-                "is_in_sync": node.id in in_sync,
-                "broker": links.related(cluster_id, "brokers", node.id),
-            }
-        )
-    return json_answer(collection("KafkaReplicaList", links.to(*place), data))
 
 
 async def get_offsets(request: Request) -> Response:

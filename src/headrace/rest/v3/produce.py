@@ -22,10 +22,10 @@ from headrace.rest.bodies import JSON, answer_type, content_type
 from headrace.rest.errors import (
     RestError,
     bad_request,
-    from_kafka,
     invalid_payload,
     unsupported_media_type,
 )
+from headrace.rest.kafka_errors import from_kafka
 from headrace.rest.producing import Delivery
 from headrace.rest.services import Services
 from headrace.rest.streamed_answer import StreamedAnswer

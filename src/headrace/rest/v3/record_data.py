@@ -124,28 +124,21 @@ def _plain_record(value: Any) -> PreparedRecord | None:
     """A record of nothing but a plain value, and perhaps a plain key; None for all others."""
     if type(value) is not dict or not value.keys() <= _KEY_AND_VALUE:
         return None
-    key, key_info, data, value_info = None, None, None, None
-    part = value.get("key")
-    if part is not None:
-        if (
-            type(part) is not dict
-            or part.keys() != _TYPE_AND_DATA
-            or str(part["type"]) not in _PLAIN
-        ):
-            return None
-        kind = part["type"]
-        key, key_info = _PLAIN[kind](part.get("data")), _PLAIN_INFO[kind]
-    part = value.get("value")
-    if part is not None:
-        if (
-            type(part) is not dict
-            or part.keys() != _TYPE_AND_DATA
-            or str(part["type"]) not in _PLAIN
-        ):
-            return None
-        kind = part["type"]
-        data, value_info = _PLAIN[kind](part["data"]), _PLAIN_INFO[kind]
-    return (-1, key, data, 0, None), key_info, value_info
+    key, data = value.get("key"), value.get("value")
+    if not (_is_plain(key) and _is_plain(data)):
+        return None
+    key_bytes = key_info = data_bytes = data_info = None
+    if key is not None:
+        key_bytes, key_info = _PLAIN[key["type"]](key["data"]), _PLAIN_INFO[key["type"]]
+    if data is not None:
+        data_bytes, data_info = _PLAIN[data["type"]](data["data"]), _PLAIN_INFO[data["type"]]
+    return (-1, key_bytes, data_bytes, 0, None), key_info, data_info
+
+
+def _is_plain(part: Any) -> bool:
+    return part is None or (
+        type(part) is dict and part.keys() == _TYPE_AND_DATA and str(part["type"]) in _PLAIN
+    )
 
 
 def _check_schema_words(part: dict[str, Any], kind: Any) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from headrace.rest.bodies import json_answer, read_object
 from headrace.rest.errors import RestError, bad_request
 from headrace.rest.services import Services
-from headrace.rest.v2.topics import describe_topic
+from headrace.rest.v2.topics import describe_topic, list_metadata
 from headrace.rest.v3.resources import Links, collection, resource
 
 _COUNT_MAX = (1 << 31) - 1
@@ -38,6 +38,23 @@ async def find_topic(services: Services, name: str) -> Any:
         raise
 
 
+async def describe_all(services: Services) -> list[Any]:
+    """All topics, by name."""
+    names = sorted((await list_metadata(services)).topics)
+    if not names:
+        return []
+    answers = services.ask(
+        services.admin.describe_topics,
+        TopicCollection(names),
+        request_timeout=services.config.client_timeout_s,
+    )
+    found = await asyncio.gather(
+        *(services.answer(future) for future in answers.values()), return_exceptions=True
+    )
+    # A topic may be deleted between the two questions.
+    return [one for one in found if not isinstance(one, BaseException)]
+
+
 def _topic(links: Links, cluster_id: str, description: Any) -> dict[str, Any]:
     name = description.name
     place = (cluster_id, "topics", name)
@@ -58,23 +75,7 @@ def _topic(links: Links, cluster_id: str, description: Any) -> dict[str, Any]:
 
 async def list_topics(request: Request) -> Response:
     services, cluster_id, links = await start(request)
-    timeout_s = services.config.client_timeout_s
-    metadata = await services.blocking(
-        lambda: services.ask(services.admin.list_topics, timeout=timeout_s)
-    )
-    names = sorted(metadata.topics)
-    data = []
-    if names:
-        answers = services.ask(
-            services.admin.describe_topics, TopicCollection(names), request_timeout=timeout_s
-        )
-        found = await asyncio.gather(
-            *(services.answer(future) for future in answers.values()), return_exceptions=True
-        )
-        # A topic may be deleted between the two questions.
-        data = [
-            _topic(links, cluster_id, one) for one in found if not isinstance(one, BaseException)
-        ]
+    data = [_topic(links, cluster_id, one) for one in await describe_all(services)]
     return json_answer(collection("KafkaTopicList", links.to(cluster_id, "topics"), data))
 
 

@@ -84,6 +84,28 @@ def test_readers_promote_numbers_take_aliases_and_ignore_what_they_do_not_know()
     assert kinds(record(field("n", "int", default=1)), writer) == []
 
 
+def test_branches_of_a_union_are_found_by_name_and_by_alias() -> None:
+    def empty(name: str, **more: Any) -> dict[str, Any]:
+        return {"type": "record", "name": name, "fields": [], **more}
+
+    enum = {"type": "enum", "name": "E", "symbols": ["S"]}
+    writer = json.dumps([empty("a.X"), empty("Y"), "int", enum])
+    fits = [empty("b.X"), empty("Z", aliases=["Y"]), "long", enum]
+    assert kinds(json.dumps(fits), writer) == []
+    lacks = [empty("Z", aliases=["X"]), empty("Y"), "int", enum]
+    assert kinds(json.dumps(lacks), writer) == ["MISSING_UNION_BRANCH /0"]
+
+
+def test_unions_of_many_records_that_contain_each_other_are_compared_in_time() -> None:
+    def chain(end: str) -> str:
+        types = [end, *(f"R{one}" for one in range(1000))]
+        records = (record(field("f", each), name=f"R{one}") for one, each in enumerate(types))
+        return f"[{','.join(records)}]"
+
+    assert kinds(chain("long"), chain("int")) == []
+    assert len(kinds(chain("int"), chain("long"))) == 1000
+
+
 def test_a_schema_that_contains_itself_reads_itself() -> None:
     tree = record(field("children", {"type": "array", "items": "R"}), field("v", "int"))
     assert kinds(tree, tree) == []

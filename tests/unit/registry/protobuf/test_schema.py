@@ -7,6 +7,7 @@ from google.protobuf import descriptor_pb2 as pb
 
 from headrace.registry.core.languages import formatted, parse
 from headrace.registry.errors import InvalidSchemaError
+from headrace.registry.protobuf.schema import parse_protobuf
 
 FILE = """
 syntax = "proto3";  // a comment
@@ -66,6 +67,28 @@ def test_a_descriptor_comes_back_as_the_descriptor_it_was() -> None:
     )
     assert first.message_type == second.message_type
     assert first.dependency == second.dependency
+
+
+def test_messages_of_a_descriptor_keep_their_places_behind_maps() -> None:
+    file = pb.FileDescriptorProto(name="a.proto", syntax="proto3")
+    message = file.message_type.add(name="A")
+    entry = message.nested_type.add(name="MEntry")
+    entry.options.map_entry = True
+    one, text = pb.FieldDescriptorProto.LABEL_OPTIONAL, pb.FieldDescriptorProto.TYPE_STRING
+    for number, name in enumerate(("key", "value"), 1):
+        entry.field.add(name=name, number=number, type=text, label=one)
+    message.nested_type.add(name="B")
+    many = pb.FieldDescriptorProto.LABEL_REPEATED
+    message.field.add(name="m", number=1, type=11, type_name=".A.MEntry", label=many)
+    given = base64.b64encode(file.SerializeToString()).decode()
+    stored = parse_protobuf(given, {}).canonical()
+    again = pb.FileDescriptorProto.FromString(
+        base64.b64decode(parse_protobuf(stored, {}).serialized())
+    )
+    assert [one.name for one in again.message_type[0].nested_type] == ["MEntry", "B"]
+    assert again.message_type[0].nested_type[0].options.map_entry
+    as_map = 'syntax = "proto3"; message A { map<string, string> m = 1; message B {} }'
+    assert parse_protobuf(as_map, {}).unreadable(parse_protobuf(given, {})) == []
 
 
 def test_imports_come_from_references_and_may_not_lead_back() -> None:
