@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import re
-import shutil
-import subprocess
 import sys
 
 from headrace.cli.doctor_findings import Finding, note, ok, wrong
+from headrace.spark.pipelines.requirements import JAVA_MIN, find_java, java_version
 
 _PYTHON_MIN = (3, 11)
 _LIBRARIES = ("crc32c", "lz4", "cramjam")
 #: A node opens files lazily and works from here on; more are needed for many clients.
 _OPEN_FILES_MIN, _OPEN_FILES_GOOD = 1024, 4096
-#: What Spark 4 needs.
-_JAVA_MIN = 17
 
 
 def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> Finding:
@@ -69,41 +64,13 @@ def _open_files_limit() -> int | None:
 
 def check_java() -> Finding:
     """Only Spark pipelines need Java, so its absence is a note."""
-    need = f"Spark pipelines need Java {_JAVA_MIN} or newer; a node does not"
+    need = f"Spark pipelines need Java {JAVA_MIN} or newer; a node does not"
     java = find_java()
     if java is None:
         return note("java", f"No Java was found on PATH or in JAVA_HOME. {need}.")
     version = java_version(java)
     if version is None:
         return note("java", f"{java} does not tell its version. {need}.")
-    if version < _JAVA_MIN:
+    if version < JAVA_MIN:
         return note("java", f"Java {version} ({java}) is too old. {need}.")
     return ok("java", f"Java {version} is there for Spark ({java}).")
-
-
-def find_java() -> str | None:
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        candidate = os.path.join(home, "bin", "java")
-        if os.access(candidate, os.X_OK):
-            return candidate
-    return shutil.which("java")
-
-
-def java_version(java: str) -> int | None:
-    try:
-        done = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return parse_java_version(done.stderr + done.stdout)
-
-
-def parse_java_version(text: str) -> int | None:
-    """17 of `openjdk version "17.0.15"`, 8 of `java version "1.8.0_292"`."""
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', text)
-    if match is None:
-        return None
-    major = int(match[1])
-    return int(match[2]) if major == 1 and match[2] else major

@@ -20,6 +20,7 @@ THEMES: dict[str, tuple[Tool, ...]] = {
         Tool("storage", "format data directories, and tell what is in them", "storage"),
         Tool("schema-registry", "start a schema registry", "schema_registry"),
         Tool("rest-proxy", "start a REST proxy: Kafka over HTTP", "rest_proxy"),
+        Tool("pipelines", "run pipelines on Spark, show, stop and reset them", "pipelines"),
         Tool("doctor", "say what is wrong with a set-up, in plain sentences", "doctor"),
     ),
     "Topics and records": (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cli.doctor_cluster import check_cluster
-from headrace.cli.doctor_machine import check_open_files, check_python, parse_java_version
+from headrace.cli.doctor_machine import check_open_files, check_python
 from headrace.cli.doctor_node import check_directories, check_node
 from headrace.cli.main import main
 from headrace.log.directory_lock import DirectoryLock
@@ -38,19 +38,6 @@ def test_python_and_limits() -> None:
         "note",
         "ok",
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "major"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', 17),
-        ('java version "1.8.0_292"', 8),
-        ('openjdk version "21" 2023-09-19', 21),
-        ("no such thing", None),
-    ],
-)
-def test_java_versions(text: str, major: int | None) -> None:
-    assert parse_java_version(text) == major
 
 
 def test_directories_of_another_node_or_cluster(tmp_path: Path) -> None:
