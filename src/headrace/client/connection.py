@@ -120,8 +120,8 @@ class BlockingConnection:
         return self.take(ApiVersionsResponse)
 
     def _send(self, chunks: list[Buffer]) -> None:
-        self._socket.settimeout(self._config.request_timeout_ms / 1000)
         try:
+            self._socket.settimeout(self._config.request_timeout_ms / 1000)
             self._socket.sendall(b"".join(chunks))
         except OSError as error:
             raise self._failed(f"could not be written to ({_reason(error)})") from error
@@ -130,10 +130,10 @@ class BlockingConnection:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise self._failed("did not answer in time")
-        self._socket.settimeout(remaining)
         room = self._wire.room()
         data = b""
         try:
+            self._socket.settimeout(remaining)
             if room is None:
                 data = self._socket.recv(_RECEIVE_BYTES)
                 count = len(data)

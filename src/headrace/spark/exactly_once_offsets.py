@@ -1,0 +1,112 @@
+"""Where a batch of a running query ends in its sources, and which batch a group has seen last.
+
+Spark gives a foreachBatch function only the number of its batch. What the batch covers stands in
+the query's offset log, which is written before the batch begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headrace.client.blocking import KafkaClient
+from headrace.client.groups_offsets import CommittedOffset, committed_offsets
+from headrace.client.leaders import TopicPartition, find_leaders
+
+#: Set by Spark on the thread of a query.
+_QUERY_ID = "sql.streaming.queryId"
+#: The JVM's side of a streaming source written in Python. It has no better name for ours; another
+#: one with offsets of the same shape, for topics that exist in the cluster, is not to be expected.
+_PYTHON_SOURCE = "PythonMicroBatchStream"
+
+_QUERY, _BATCH = "query", "batch"
+
+
+def query_id(spark: Any) -> str | None:
+    """The query whose batch this thread works on; the same over restarts from a checkpoint."""
+    found = spark.sparkContext.getLocalProperty(_QUERY_ID)
+    return None if found is None else str(found)
+
+
+def source_offsets(spark: Any, query: str, batch_id: int) -> dict[TopicPartition, int]:
+    """Where the batch ends in the topics that `format("headrace")` reads.
+
+    `spark` is the session that the query was started in: a batch has a copy of it, which knows
+    nothing of queries.
+    """
+    found: dict[TopicPartition, int] = {}
+    for text in _logged_offsets(spark, query, batch_id):
+        found |= parse_offsets(text)
+    return found
+
+
+def _logged_offsets(spark: Any, query: str, batch_id: int) -> Iterable[str]:
+    handle = spark._jsparkSession.streams().get(spark._jvm.java.util.UUID.fromString(query))
+    if handle is None:
+        return
+    execution = handle.streamingQuery()
+    entry = execution.offsetLog().get(batch_id)
+    if not entry.isDefined():
+        return
+    offsets, sources = entry.get().offsets(), execution.sources()
+    for index in range(offsets.length()):
+        offset = offsets.apply(index)
+        if offset.isDefined() and _PYTHON_SOURCE in sources.apply(index).getClass().getName():
+            yield offset.get().json()
+
+
+def parse_offsets(text: str) -> dict[TopicPartition, int]:
+    """`{"topic": {"0": 12}}`; nothing from a source that has offsets of another shape."""
+    try:
+        topics = json.loads(text)
+        return {
+            (str(topic), int(partition)): int(offset)
+            for topic, partitions in topics.items()
+            for partition, offset in partitions.items()
+        }
+    except (ValueError, AttributeError, TypeError):
+        return {}
+
+
+def metadata_for(query: str, batch_id: int, base: str | None = None) -> str:
+    """What goes with the committed offsets; `base` is what the pipeline runner adds itself."""
+    fields = json.loads(base) if base else {}
+    return json.dumps({**fields, _QUERY: query, _BATCH: batch_id}, separators=(",", ":"))
+
+
+def has_seen(
+    client: KafkaClient, group: str, partitions: Iterable[TopicPartition], query: str, batch: int
+) -> bool:
+    """Whether a committed transaction of this query has this batch, or a later one, in it."""
+    committed = committed_offsets(client, group, require_stable=True)
+    return any(
+        _is_from(committed[partition].metadata, query, batch)
+        for partition in partitions
+        if partition in committed
+    )
+
+
+def existing(
+    client: KafkaClient, offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Without the topics of other clusters, whose offsets no transaction here can hold."""
+    known = find_leaders(client, {topic for topic, _ in offsets}) if offsets else {}
+    return {partition: offset for partition, offset in offsets.items() if partition in known}
+
+
+def with_metadata(
+    offsets: Mapping[TopicPartition, int], metadata: str
+) -> dict[TopicPartition, CommittedOffset]:
+    return {
+        partition: CommittedOffset(offset, metadata=metadata)
+        for partition, offset in offsets.items()
+    }
+
+
+def _is_from(metadata: str, query: str, batch: int) -> bool:
+    try:
+        fields = json.loads(metadata)
+        return bool(fields[_QUERY] == query and int(fields[_BATCH]) >= batch)
+    except (ValueError, KeyError, TypeError):
+        return False
