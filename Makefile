@@ -127,8 +127,10 @@ faults: setup ## Real processes: kill -9, full disks, bad bytes
 # ---------------------------------------------------------------- to see it work
 
 .PHONY: demo
-demo: setup ## A node, a producer and a consumer, live; ends by itself
-	$(BIN)/python examples/demo.py
+demo: setup ## Order processing on Spark, live; ends by itself and checks every order (needs Java 17)
+	@$(BIN)/python -m examples.orders.demo --check-java  # before half a gigabyte is fetched
+	@$(MAKE) --no-print-directory $(VENV)/.spark
+	$(BIN)/python -m examples.orders.demo
 
 .PHONY: up
 up: setup ## A node on 9092 until Ctrl-C
