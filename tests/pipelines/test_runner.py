@@ -107,6 +107,23 @@ def test_functions_of_several_queries_know_their_own_pipeline(
     assert sum(committed(node, "group-one").values()) == 20
 
 
+def test_the_plain_sink_is_found_from_the_threads_of_the_runner(
+    start: Runs, node: EmbeddedKafka
+) -> None:
+    topic, copy = node.topic(partitions=2), node.topic(partitions=2)
+    produce(node, topic, 30)
+
+    def function(spark: Any) -> Any:
+        writer = read(spark, topic).select("key", "value").writeStream.format("headrace")
+        writer = writer.option("kafka.bootstrap.servers", node.bootstrap_servers)
+        return writer.option("topic", copy)
+
+    assert ended(start(declare(function, name="plain"), once=True)).state == "finished"
+    records = node.consume(copy, count=30)
+    assert sorted(int(record.value or b"") for record in records) == list(range(30))
+    assert sum(committed(node, "plain").values()) == 30
+
+
 def test_an_error_in_a_users_function_ends_the_pipeline_with_that_line(
     start: Runs, node: EmbeddedKafka, tmp_path: Path
 ) -> None:

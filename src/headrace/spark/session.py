@@ -117,6 +117,18 @@ def open_session(config: SessionConfig) -> Any:
     return session
 
 
+def use_in_this_thread(session: Any) -> None:
+    """Make the session known to the JVM thread that serves this one.
+
+    Spark looks for data sources written in Python in the active session, and a thread of ours has
+    none of its own: `writeStream.format("headrace")` would not be found.
+    """
+    from pyspark.sql import SparkSession
+
+    found = SparkSession._get_j_spark_session_class(session._jvm)
+    found.setActiveSession(session._jsparkSession)
+
+
 def _python(log_file: str | None) -> str:
     """Workers on this machine have what the driver has; machines of a cluster have their own."""
     if log_file is None:

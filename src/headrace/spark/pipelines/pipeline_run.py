@@ -30,6 +30,7 @@ from headrace.spark.pipelines.status import (
     STOPPING,
     RunStatus,
 )
+from headrace.spark.session import use_in_this_thread
 
 _LOOK_SECONDS = 0.1
 _STATUS_SECONDS = 1.0
@@ -83,6 +84,7 @@ class PipelineRun:
 
     def _run(self) -> None:
         try:
+            use_in_this_thread(self._spark)
             while (pause := self._attempt()) is not None:
                 self._wait(pause)
                 if self._stop.is_set():
