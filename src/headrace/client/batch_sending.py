@@ -21,6 +21,7 @@ from headrace.client.errors import ConnectionFailedError
 from headrace.client.leaders import NO_LEADER, TopicPartition, find_leaders, group_by_leader
 from headrace.client.send_config import SendConfig
 from headrace.protocol.messages.produce import ProduceResponse
+from headrace.records.batch import read_header
 
 
 @dataclass(slots=True)
@@ -90,10 +91,12 @@ class BatchSender:
             if leader == NO_LEADER:
                 return False
             queue = self._in_flight.setdefault(leader, deque())
-            while len(queue) >= self._config.in_flight_max:
+            theirs = [by_partition[partition] for partition in partitions]
+            while len(queue) >= self._config.in_flight_max or (
+                queue and any(map(self._follows_first, theirs))
+            ):
                 if not self._take(leader):
                     return False
-            theirs = [by_partition[partition] for partition in partitions]
             try:
                 connection = self._client.node(leader)
                 request, version = request_for(connection, theirs, self._config)
@@ -102,6 +105,15 @@ class BatchSender:
                 return False
             queue.append(_Request(connection, theirs))
         return True
+
+    def _follows_first(self, batch: Batch) -> bool:
+        """Whether its producer's first batch in the partition is not acknowledged yet.
+
+        A log that knows nothing of a producer takes any sequence: were the first batch refused, the
+        one behind it would be taken, and the first never again.
+        """
+        first = self._waiting[batch.partition][0]
+        return first is not batch and read_header(first.data).base_sequence == 0
 
     def _take(self, leader: int) -> bool:
         """Wait for the oldest answer of a leader; False unless it acknowledges everything."""

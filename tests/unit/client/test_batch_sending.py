@@ -59,7 +59,9 @@ class Log:
         header = read_header(data)
         if len(data) > self.bytes_max:
             return ErrorCode.MESSAGE_TOO_LARGE
-        sequence, expected = header.base_sequence, self._next.get(partition, 0)
+        # Of a producer that a log knows nothing of, it takes any sequence.
+        sequence = header.base_sequence
+        expected = self._next.get(partition, sequence)
         if (sequence, header.record_count) in self._seen.get(partition, [])[-5:]:
             return ErrorCode.NONE
         if sequence != expected:
@@ -120,6 +122,14 @@ def test_a_batch_too_large_for_its_topic_is_cut_until_it_fits() -> None:
     log.bytes_max = 100
     send_all(log, batches(3, records=50))
     assert log.values == {0: expected(3, 50), 1: expected(3, 50)}
+
+
+def test_nothing_overtakes_a_producers_first_batch_when_that_is_too_large() -> None:
+    log = Log()
+    log.bytes_max = 300
+    large, small = batches(1, records=50), batches(51, records=1)[100:]
+    send_all(log, large + small)
+    assert log.values == {0: expected(51, 1), 1: expected(51, 1)}
 
 
 def test_a_record_too_large_for_its_topic_is_told() -> None:
