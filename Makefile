@@ -121,7 +121,7 @@ sim: setup ## Simulated clusters under seeded faults
 	$(BIN)/python -m headrace.testing.simulation
 
 .PHONY: faults
-faults: setup ## Real processes: kill -9, full disks, bad bytes
+faults: setup packages spark ## Real processes: kill -9, full disks, bad bytes
 	$(BIN)/python -m pytest tests/faults
 
 # ---------------------------------------------------------------- to see it work

@@ -219,3 +219,26 @@ def test_a_broker_that_restarts_costs_a_stream_nothing(
 
     run_to_end(query_of, reader)
     assert len(seen) == len(set(seen)) == 100
+
+
+def test_a_first_batch_that_failed_costs_no_records_that_came_meanwhile(
+    node: EmbeddedKafka,
+) -> None:
+    from headrace.spark.stream_source import StreamReader
+
+    node.create_topic("first", partitions=1)
+    send(node.bootstrap_servers, "first", 10)
+    options = {"kafka.bootstrap.servers": node.bootstrap_servers, "subscribe": "first"}
+    failed = StreamReader(options, COLUMNS)
+    planned = failed.latestOffset(failed.initialOffset(), failed.getDefaultReadLimit())
+    assert planned == {"first": {"0": 10}}
+    failed.stop()
+    send(node.bootstrap_servers, "first", 20, first=10)
+    # Spark runs the batch again up to where it was planned, and goes on from there.
+    again = StreamReader(options, COLUMNS)
+    assert again.partitions(again.initialOffset(), planned) == []
+    following = again.latestOffset(planned, again.getDefaultReadLimit())
+    (task,) = again.partitions(planned, following)
+    assert task.value is not None
+    assert (task.value.start, task.value.end) == (10, 30)
+    again.stop()

@@ -9,14 +9,21 @@ from typing import TypeVar
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
+from headrace.client.errors import raise_for_code
 from headrace.client.leaders import TopicPartition
-from headrace.client.metadata import ask_topics
+from headrace.client.metadata import NOT_READY, ask_topics
 from headrace.client.offsets import EARLIEST, LATEST, UNKNOWN_OFFSET, list_offsets
 from headrace.spark.errors import OptionError, PipelineError
 from headrace.spark.offset_specs import OffsetSpec
 from headrace.spark.options import SourceOptions
 
 T = TypeVar("T")
+
+#: A topic that is being made, or that a broker has not heard of yet, is not there for now.
+_NOT_THERE = (ErrorCode.NONE, *NOT_READY)
+#: How often, and how long apart, a query looks again for a partition that has vanished.
+_LOOKS = 5
+_LOOK_PAUSE_S = 0.3
 
 
 class ClusterOffsets:
@@ -39,17 +46,26 @@ class ClusterOffsets:
         chosen = self._options.subscription
         names = None if chosen.pattern is not None else [*chosen.topics, *chosen.assigned]
         answer = ask_topics(self._client.any_node(), names)
-        found = {
-            (topic.name, row.partition_index)
-            for topic in answer.topics
-            if topic.name is not None and topic.error_code == ErrorCode.NONE
-            for row in topic.partitions
-        }
+        found = set()
+        for topic in answer.topics:
+            if topic.error_code not in _NOT_THERE:
+                raise_for_code(topic.error_code, f"Topic {topic.name} cannot be read.")
+            found |= {(topic.name or "", row.partition_index) for row in topic.partitions}
         if chosen.pattern is not None:
             pattern = re.compile(chosen.pattern)
             return {key for key in found if pattern.fullmatch(key[0])}
         if chosen.assigned:
             return {key for key in found if key[1] in chosen.assigned.get(key[0], ())}
+        return found
+
+    def still_there(self, known: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """As `partitions`; one that was there is believed to be gone only after several looks."""
+        found = self.partitions()
+        for _ in range(_LOOKS):
+            if found.issuperset(known):
+                break
+            time.sleep(_LOOK_PAUSE_S)
+            found = self.partitions()
         return found
 
     def require_partitions(self) -> set[TopicPartition]:

@@ -20,7 +20,8 @@ from pyspark.sql.types import (
 from headrace.spark.errors import OptionError
 
 if TYPE_CHECKING:
-    from headrace.spark.source import BatchReader, StreamReader
+    from headrace.spark.source import BatchReader
+    from headrace.spark.stream_source import StreamReader
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
@@ -46,7 +47,7 @@ class DefaultSource(DataSource):
         return BatchReader(self.options, self._chosen(schema))
 
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802 - Spark's name
-        from headrace.spark.source import StreamReader
+        from headrace.spark.stream_source import StreamReader
 
         return StreamReader(self.options, self._chosen(schema))
 

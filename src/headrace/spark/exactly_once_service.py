@@ -94,7 +94,7 @@ class LedgerService:
             with connection.makefile("rb") as lines:
                 while line := lines.readline(_LINE_BYTES_MAX):
                     task = self._handle(number, task, json.loads(line))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             pass  # gone, or nobody of ours: the ledger hears of it below
         with self._lock:
             self._send(self._ledger.closed(number))

@@ -122,8 +122,11 @@ class RangeReader:
     def _skip_lost(self, error: KafkaError) -> None:
         """The position is outside the log; go on where the log begins, or not at all."""
         key = (self._work.topic, self._work.partition)
-        first = require_offsets(list_offsets(self._client, {key: EARLIEST}))[key]
-        last = require_offsets(list_offsets(self._client, {key: LATEST}))[key]
+        try:
+            first = require_offsets(list_offsets(self._client, {key: EARLIEST}))[key]
+            last = require_offsets(list_offsets(self._client, {key: LATEST}))[key]
+        except KafkaError as failure:
+            raise PipelineError(f"Offsets of {self._name}: {failure.message}") from failure
         what = f"Offset {self._position} of {self._name} is gone: its log has {first} to {last}."
         if self._settings.fail_on_data_loss:
             raise DataLossError(

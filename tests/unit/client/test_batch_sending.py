@@ -143,7 +143,7 @@ def test_a_record_too_large_for_its_topic_is_told() -> None:
 def test_a_hole_in_the_sequences_is_an_error_for_good() -> None:
     log = Log()
     with pytest.raises(KafkaError) as caught:
-        send_all(log, batches(3)[2:])
+        send_all(log, batches(1) + batches(3)[4:])
     assert caught.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 

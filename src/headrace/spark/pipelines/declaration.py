@@ -102,7 +102,8 @@ def pipeline(
 def declared_in(values: Iterable[Any]) -> list[Pipeline]:
     """The pipelines among the values of a module, in the order of the file; twice the same is one.
 
-    Two functions with one name are refused: they would share a checkpoint.
+    Two functions with one name are refused: they would share a checkpoint. So are two with one
+    group: each would take the other's offsets for its own, and its marks of finished batches away.
     """
     found: dict[int, Pipeline] = {}
     for value in values:
@@ -116,6 +117,14 @@ def declared_in(values: Iterable[Any]) -> list[Pipeline]:
             raise PipelineError(
                 f"Two pipelines are named {declared.name} ({_where(other)} and {_where(declared)}):"
                 ' give one of them another name, with @pipeline(name="...").'
+            )
+    by_group: dict[str, Pipeline] = {}
+    for declared in by_name.values():
+        other = by_group.setdefault(declared.group, declared)
+        if other is not declared:
+            raise PipelineError(
+                f"Pipelines {other.name} and {declared.name} share the group {declared.group}: give"
+                " each its own, since a group shows how far one of them is."
             )
     return list(by_name.values())
 

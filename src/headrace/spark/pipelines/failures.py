@@ -31,8 +31,11 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _PASSING = re.compile(
     r"\b(?:ConnectionFailedError|UnreachableError|ConnectionRefusedError|ConnectionResetError"
     r"|ConnectionAbortedError|ConnectionError|BrokenPipeError|TimeoutError|OperationalError"
-    r"|InterfaceError|ExecutorLostFailure|FetchFailed|Connection refused|Connection reset"
-    r"|Broker transport failure|timed out"
+    r"|InterfaceError|StoreUnavailable|ExecutorLostFailure|FetchFailed"
+    r"|[Cc]onnection refused|[Cc]onnection reset|Broker transport failure|timed out"
+    # Our own sentences, where another error was made of the client's.
+    r"|No broker can be reached at|did not answer in time|closed the connection"
+    r"|broke the connection|could not be written to"
     r"|Python worker failed to connect back"  # it had ten seconds, on a machine that is busy
     + "".join(
         f"|{code.name}"

@@ -23,7 +23,10 @@ from headrace.spark.pipelines.subscriptions import reads_topic, subscription_of
 FORMATS = ("headrace", "kafka")
 _SERVERS = "kafka.bootstrap.servers"
 _BEGINNINGS = ("startingtimestamp", "startingoffsetsbytimestamp", "startingoffsets")
-_SECRET = re.compile(r"password|secret|jaas|\bkey\b|token", re.IGNORECASE)
+#: The reader of values holds the registry's settings, credentials among them.
+_SECRET = re.compile(
+    r"password|secret|jaas|\bkey\b|token|user\.info|headrace\.value\.reader", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)

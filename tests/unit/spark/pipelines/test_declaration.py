@@ -57,6 +57,12 @@ def test_two_pipelines_of_one_name_are_refused(tmp_path: Path) -> None:
         load_pipelines(write(tmp_path, text))
 
 
+def test_two_pipelines_of_one_group_are_refused(tmp_path: Path) -> None:
+    text = _ONE + "\n@pipeline(group='orders')\ndef again(spark): ...\n"
+    with pytest.raises(LoadError, match="orders and again share the group orders"):
+        load_pipelines(write(tmp_path, text))
+
+
 def test_a_file_without_pipelines_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="declares no pipeline: put @pipeline"):
         load_pipelines(write(tmp_path, "x = 1\n"))
