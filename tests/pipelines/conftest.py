@@ -20,8 +20,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.interop)
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(600))
+            given = item.get_closest_marker("timeout")
+            limit = 600 if given is None else given.args[0]
+            # A signal ends the test that is too slow; a thread would end the whole run.
+            item.add_marker(pytest.mark.timeout(limit, method="signal"), append=False)
             # PySpark leaves sockets and its JVM for the interpreter to clean up.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
 
