@@ -31,6 +31,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small; publishes nothing")
     parser.add_argument("--only", default=",".join(WORK), help="parts, separated by commas")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each part")
+    parser.add_argument("--publish", action="store_true", help="publish what was measured, if part")
     parser.add_argument("--output", type=Path, default=RAW, help="where the JSON goes")
     arguments = parser.parse_args()
     chosen = arguments.only.split(",")
@@ -42,18 +44,24 @@ def main() -> None:
         EmbeddedKafka() as node,
         spark_session(Path(scratch)) as spark,
     ):
-        figures = _measure(spark, node, chosen, Path(scratch), is_quick=arguments.quick)
+        amount = (300_000, 1) if arguments.quick else (5_000_000, arguments.rounds)
+        figures = _measure(spark, node, chosen, Path(scratch), *amount)
     table = markdown_table(("work", "Headrace", "peer", "ratio", "at least"), _rows(figures))
     path = save_json({"environment": environment(), "figures": figures}, arguments.output, "spark")
     print(f"\n{table}\nEvery figure: {path}")
-    if not arguments.quick and set(chosen) == set(WORK):
+    if arguments.publish or (not arguments.quick and set(chosen) == set(WORK)):
         write_between_markers("bench: spark", f"{table}\n{environment_line(environment())}")
 
 
 def _measure(
-    spark: Any, node: EmbeddedKafka, chosen: Sequence[str], scratch: Path, *, is_quick: bool
+    spark: Any,
+    node: EmbeddedKafka,
+    chosen: Sequence[str],
+    scratch: Path,
+    count: int,
+    rounds: int,
 ) -> dict[str, Any]:
-    count, rounds = (300_000, 1) if is_quick else (5_000_000, 5)
+    is_quick = count < 1_000_000
     figures: dict[str, Any] = {}
     if "read" in chosen:
         for codec in ("none", "lz4"):
@@ -66,8 +74,8 @@ def _measure(
         figures["avro"] = measure_avro(spark, node, count // 2, rounds)
         _say(figures, "avro")
     if "latency" in chosen:
-        pings = 20 if is_quick else 150
-        figures["latency"] = measure_latency(spark, node, pings, rounds if is_quick else 3, scratch)
+        pings = 20 if is_quick else 80
+        figures["latency"] = measure_latency(spark, node, pings, min(rounds, 3), scratch)
         _say(figures, "latency")
     if "exactly-once" in chosen:
         figures["exactly-once"] = measure_exactly_once(spark, node, count // 2, rounds, scratch)
