@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.records.batch import Buffer
 from headrace.records.column_types import Columns, Slices
-from headrace.records.columns_numba import pack
+from headrace.records.columns_numba import byte_array, pack
 from headrace.records.header_kernels import count_headers, split_headers
 
 HEADER_TYPE = pa.list_(
@@ -93,7 +92,7 @@ def _timestamp_type(columns: Columns, topic: str, partition: int) -> pa.Array:
 
 def _headers(columns: Columns, topic: str, partition: int) -> pa.Array:
     """Lists of (name, value); a record without headers has a null, as in Spark's connector."""
-    data = _read_only(columns.headers.data)
+    data = byte_array(columns.headers.data)
     positions = np.ascontiguousarray(columns.headers.positions, np.int32)
     lengths = np.ascontiguousarray(columns.headers.lengths, np.int32)
     ends = np.zeros(len(positions) + 1, np.int32)
@@ -111,12 +110,6 @@ def _headers(columns: Columns, topic: str, partition: int) -> pa.Array:
         null_count=nulls,
         children=[entries],
     )
-
-
-def _read_only(buffer: Buffer) -> npt.NDArray[np.uint8]:
-    data = np.frombuffer(buffer, np.uint8)
-    data.setflags(write=False)
-    return data
 
 
 _MAKERS: dict[str, Callable[[Columns, str, int], pa.Array]] = {

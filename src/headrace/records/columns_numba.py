@@ -36,7 +36,7 @@ def decode(
     spans = unpack_batches(
         buffer, start_offset=start_offset, end_offset=end_offset, keep=keep, limit=limit
     )
-    data = _bytes(spans.data)
+    data = byte_array(spans.data)
     table = _span_table(spans)
     count = int(table[:, 2].sum())
     offsets, timestamps = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -132,7 +132,7 @@ def _span_table(spans: Spans) -> Int64s:
     return table
 
 
-def _bytes(buffer: Buffer) -> npt.NDArray[np.uint8]:
+def byte_array(buffer: Buffer) -> npt.NDArray[np.uint8]:
     """A read-only view, whatever the buffer: one type, so one compiled version."""
     data = np.frombuffer(buffer, np.uint8)
     data.setflags(write=False)
@@ -145,7 +145,7 @@ def _int64s(column: Ints) -> Int64s:
 
 def _slices(column: Slices, start: int, stop: int) -> tuple[npt.NDArray[np.uint8], Int32s, Int32s]:
     """A column's arrays, checked once so that the compiled code need not look again."""
-    data = _bytes(column.data)
+    data = byte_array(column.data)
     positions = np.ascontiguousarray(column.positions, np.int32)[start:stop]
     lengths = np.ascontiguousarray(column.lengths, np.int32)[start:stop]
     if len(positions) != stop - start or len(lengths) != stop - start:

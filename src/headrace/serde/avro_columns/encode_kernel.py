@@ -10,23 +10,12 @@ from typing import Any
 import numpy as np
 
 from headrace.records.compiling import compiled
+from headrace.records.encode_kernels import put_varint
 from headrace.serde.avro_columns import encode_opcodes as op
 
 WIDTH = op.WIDTH
-_WITHOUT_SIGN = (1 << 57) - 1  # makes a shift by seven a logical one
 _NUMBER_BYTES = 10
 _LONG_MAX = 2**63 - 1
-
-
-@compiled
-def _put_number(out: Any, position: int, number: Any) -> int:
-    rest = (number << 1) ^ (number >> 63)
-    while rest & ~0x7F:
-        out[position] = rest & 0x7F | 0x80
-        rest = rest >> 7 & _WITHOUT_SIGN
-        position += 1
-    out[position] = rest
-    return position + 1
 
 
 @compiled
@@ -114,7 +103,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                 return op.GROW
             if code_ == op.LONG:
                 number = longs[(bases[code[pc + 2]] >> 3) + current[code[pc + 1]]]
-                position = _put_number(out, position, number)
+                position = put_varint(out, position, number)
             elif code_ == op.BYTES:
                 at = (bases[code[pc + 2]] >> 3) + current[code[pc + 1]]
                 length = longs[at + 1] - longs[at]
@@ -122,7 +111,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                     state[0], state[1], state[2] = row, start, length + _NUMBER_BYTES
                     return op.GROW
                 if code[pc + 4] < 0:
-                    position = _put_number(out, position, length)
+                    position = put_varint(out, position, length)
                 elif code[pc + 4] != length:
                     failure = op.WRONG_SIZE
                 first = bases[code[pc + 3]] + longs[at]
@@ -133,17 +122,17 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
             elif code_ == op.NULLABLE:
                 base = bases[code[pc + 2]]
                 if base >= 0 and bytes_[base + current[code[pc + 1]]] == 0:
-                    position = _put_number(out, position, code[pc + 3])
+                    position = put_varint(out, position, code[pc + 3])
                     pc = code[pc + 5] - WIDTH
                 elif code[pc + 4] >= 0:
-                    position = _put_number(out, position, code[pc + 4])
+                    position = put_varint(out, position, code[pc + 4])
             elif code_ == op.REQUIRED:
                 base = bases[code[pc + 2]]
                 if base >= 0 and bytes_[base + current[code[pc + 1]]] == 0:
                     failure = op.IS_NULL
             elif code_ == op.INT:
                 number = np.int64(ints[(bases[code[pc + 2]] >> 2) + current[code[pc + 1]]])
-                position = _put_number(out, position, number)
+                position = put_varint(out, position, number)
             elif code_ == op.DOUBLE:
                 bits = longs[(bases[code[pc + 2]] >> 3) + current[code[pc + 1]]]
                 position = _put_bits(out, position, bits, 8)
@@ -174,7 +163,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                     failure = op.TIME_RANGE
                 else:
                     number = number * -divisor
-                position = _put_number(out, position, number)
+                position = put_varint(out, position, number)
             elif code_ == op.ENUM:
                 at = (bases[code[pc + 2]] >> 3) + current[code[pc + 1]]
                 length = longs[at + 1] - longs[at]
@@ -183,7 +172,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                 if symbol < 0:
                     failure = op.NO_SYMBOL
                 else:
-                    position = _put_number(out, position, np.int64(symbol))
+                    position = put_varint(out, position, np.int64(symbol))
             elif code_ == op.DECIMAL:
                 at = (bases[code[pc + 2]] >> 3) + 2 * current[code[pc + 1]]
                 low, high = longs[at], longs[at + 1]
@@ -196,7 +185,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                         state[0], state[1], state[2] = row, start, fixed + 32
                         return op.GROW
                     if fixed < 0:
-                        position = _put_number(out, position, np.int64(size))
+                        position = put_varint(out, position, np.int64(size))
                         fixed = size
                     for index in range(fixed - 1, -1, -1):
                         half = high if index >= 8 else low
@@ -216,7 +205,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                         there += 1
                         chosen = table + 1 + 3 * member
                 if there == 1:
-                    position = _put_number(out, position, tables[chosen + 1])
+                    position = put_varint(out, position, tables[chosen + 1])
                     pc = tables[chosen + 2] - WIDTH
                 elif there > 1:
                     failure = op.NO_MEMBER
@@ -225,7 +214,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                 if code[pc + 1] < 0:
                     failure = op.NO_MEMBER
                 else:
-                    position = _put_number(out, position, code[pc + 1])
+                    position = put_varint(out, position, code[pc + 1])
             elif code_ == op.CONSTANT:
                 length = code[pc + 2]
                 if room - position < length:
@@ -240,7 +229,7 @@ def encode_rows(  # noqa: C901 - one switch over all instructions
                     position += 1
                     pc = code[pc + 4] - WIDTH
                 else:
-                    position = _put_number(out, position, count)
+                    position = put_varint(out, position, count)
                     current[code[pc + 3]] = longs[at]
                     ends[code[pc + 3]] = longs[at + 1]
             elif code_ == op.NEXT:

@@ -35,7 +35,7 @@ def from_registry(
     """
     if on_error not in _ON_ERROR:
         raise SerdeError(f"on_error is one of {', '.join(_ON_ERROR)}, not {on_error!r}.")
-    reader = _pinned(*(topic, subject, is_key, url, reader_schema, schema_type, message), options)
+    reader = pinned(*(topic, subject, is_key, url, reader_schema, schema_type, message), options)
     return decoded_column(column, reader, fails=on_error == "fail")
 
 
@@ -62,7 +62,7 @@ def with_registry(
     from pyspark.sql import functions as sql
 
     error = error or f"{into}_error"
-    reader = _pinned(*(topic, subject, is_key, url, reader_schema, schema_type, message), options)
+    reader = pinned(*(topic, subject, is_key, url, reader_schema, schema_type, message), options)
     both = f"__{into}_decoded"
     decoded = df.withColumn(both, _explained_column(column, reader))
     return (
@@ -112,7 +112,7 @@ def reason_column(reasons: Mapping[int, str], length: int) -> pa.Array:
     return pa.array([reasons.get(row) for row in range(length)], pa.string())
 
 
-def _pinned(
+def pinned(
     topic: str | None,
     subject: str | None,
     is_key: bool,
@@ -122,6 +122,7 @@ def _pinned(
     message: str | None,
     options: Mapping[str, str] | None,
 ) -> PinnedReader:
+    """The reader of a query: a schema of the user's own, or the latest of a subject."""
     from pyspark.sql import SparkSession
 
     settings = registry_settings(SparkSession.active(), url, options)

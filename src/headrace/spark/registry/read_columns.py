@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from headrace.serde.avro_columns.decoder import AvroColumnDecoder, Decoded
 from headrace.serde.schema import Reference, Schema
-from headrace.spark.registry.decoding import PinnedReader, decoder_for, pin_reader, spark_type
-from headrace.spark.registry.functions import reason_column
-from headrace.spark.registry.settings import registry_settings, subject_of
+from headrace.spark.registry.decoding import PinnedReader, decoder_for, spark_type
+from headrace.spark.registry.functions import pinned, reason_column
 
 #: The option that carries the pinned schema.
 OPTION = "headrace.value.reader"
@@ -41,17 +40,8 @@ def decoded_values(
 
     The column `value` has the type of the reader's schema, and `value_error` says why it is null.
     """
-    from pyspark.sql import SparkSession
-
-    is_given = reader_schema is not None and topic is None and subject is None
-    pinned = pin_reader(
-        registry_settings(SparkSession.active(), url, options),
-        subject=None if is_given else subject_of(topic, subject, False),
-        reader_schema=reader_schema,
-        schema_type=schema_type,
-        message=message,
-    )
-    return reader.option(OPTION, write_reader(pinned))
+    found = pinned(*(topic, subject, False, url, reader_schema, schema_type, message), options)
+    return reader.option(OPTION, write_reader(found))
 
 
 def value_types(text: str) -> dict[str, Any]:
