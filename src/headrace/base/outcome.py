@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -54,3 +54,6 @@ class Outcome(Generic[K, R]):
     #: What to do instead, at a time, if the records cannot be written; without it, everybody in
     #: `replies` gets the error.
     if_failed: Callable[[KafkaError, int], Outcome[Any, Any]] | None = None
+    #: Instead of everything else: work to be done first, in steps between which others may have
+    #: their turn, but not this coordinator. Then the same event is to happen again.
+    preparation: Generator[None, None, None] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from headrace.broker.authorization import CLUSTER_NAME, ResourceType
 from headrace.broker.context import ConnectionInfo, RequestContext
 from headrace.broker.error_replies import error_response
 from headrace.broker.metrics import ApiMetrics, BrokerMetrics
-from headrace.broker.parked import Close, Parked, Reply
+from headrace.broker.parked import Close, Encoded, Parked, Reply
 from headrace.broker.response_errors import ErrorFinder, error_finder
 from headrace.protocol import compiler, wire
 from headrace.protocol.apis import ApiKey
@@ -104,9 +104,12 @@ class Dispatcher:
             route.metrics.record(self._clock.mono_ms() - started_ms)
             if isinstance(reply, Response):
                 if route.find_errors is not None:
-                    for code in route.find_errors(reply):
-                        self._metrics.count_error(route.api.key, code)
+                    self._count_errors(route, route.find_errors(reply))
                 send(_encode_or_close(route, correlation_id, reply))
+            elif isinstance(reply, Encoded):
+                if route.find_errors is not None:
+                    self._count_errors(route, route.find_errors(reply.response))
+                send(_framed(route, correlation_id, [b"", *reply.chunks]))
             else:
                 send(reply)
 
@@ -130,6 +133,10 @@ class Dispatcher:
             logger.exception("%s failed", route.api.key.name)
             unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             return error_response(route.api, route.version, request, unknown)
+
+    def _count_errors(self, route: Route, codes: Iterable[int]) -> None:
+        for code in codes:
+            self._metrics.count_error(route.api.key, code)
 
     def _route(self, key: int, version: int) -> Route:
         api = self._table.get(key)
@@ -201,6 +208,11 @@ def _encode_or_close(route: Route, correlation_id: int, response: Response) -> C
 def _encode(route: Route, correlation_id: int, response: Response) -> Chunks:
     chunks: Chunks = [b""]
     route.write(response, chunks.append)
+    return _framed(route, correlation_id, chunks)
+
+
+def _framed(route: Route, correlation_id: int, chunks: Chunks) -> Chunks:
+    """The first chunk is the place for the header."""
     size = sum(map(len, chunks))
     if route.has_flexible_response_header:
         chunks[0] = _FLEXIBLE_RESPONSE_START.pack(size + 5, correlation_id, 0)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from headrace.protocol.compiler import Buffer
 from headrace.protocol.schema import Response
 
 T = TypeVar("T")
@@ -18,8 +19,16 @@ class Close:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A response whose bytes were made already, since that takes more than a moment."""
+
+    response: Response
+    chunks: list[Buffer]
+
+
 #: What a handler finally has for the client; None means that nothing is sent (acks=0).
-Reply = Response | Close | None
+Reply = Response | Encoded | Close | None
 
 
 class Parked:

@@ -20,6 +20,7 @@ from headrace.groups.group_store import GroupStore
 from headrace.groups.inventory import Inventory
 from headrace.groups.offsets import Offsets
 from headrace.groups.part import Apply, Expire, Handle, Part
+from headrace.groups.preparation import Unprepared
 from headrace.groups.timer_names import TimerName
 from headrace.groups.topics import Topics, TopicView
 from headrace.protocol.coordinator_record import CoordinatorRecord
@@ -58,6 +59,8 @@ class GroupCoordinator:
             return self._handler(request)(call)
         except KafkaError as error:
             return call.answer(error)
+        except Unprepared as unprepared:
+            return Outcome(preparation=unprepared.steps)
 
     def apply(self, key: Any, value: Any, producer_id: int) -> None:
         """Take over a committed record."""
@@ -71,7 +74,10 @@ class GroupCoordinator:
 
     def timer_expired(self, name: str, now_ms: int) -> GroupOutcome:
         parsed = TimerName.parse(name)
-        return self._timers[parsed.kind](parsed, now_ms)
+        try:
+            return self._timers[parsed.kind](parsed, now_ms)
+        except Unprepared as unprepared:
+            return Outcome(preparation=unprepared.steps)
 
     def loaded(self, now_ms: int) -> GroupOutcome:
         # What was replayed was done by those before.

@@ -13,7 +13,9 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import Outcome
 from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.classic.group import ClassicGroup
+from headrace.groups.classic.member import NotedMember
 from headrace.groups.classic.states import State
+from headrace.groups.description import Description
 from headrace.groups.group_store import GroupStore
 from headrace.groups.offset_deletions import OffsetDeletions
 from headrace.groups.part import Handle, Part
@@ -32,7 +34,7 @@ class ListGroups(NamedTuple):
 
 
 class DescribeGroups(NamedTuple):
-    """The reply is a list of `DescribedGroup`."""
+    """The reply is a list of `Description`, of `DescribedGroup`."""
 
     group_ids: list[str]
 
@@ -71,7 +73,7 @@ class Inventory(Part):
         version = call.client.api_version
         return call.answer([self._described(one, version) for one in call.request.group_ids])
 
-    def _described(self, group_id: str, version: int) -> DescribedGroup:
+    def _described(self, group_id: str, version: int) -> Description:
         group = self._groups.get(group_id)
         if not isinstance(group, ClassicGroup):
             # Groups of other types have describe requests of their own.
@@ -80,15 +82,17 @@ class Inventory(Part):
                 reason = "not found" if group is None else "is not a classic group"
                 answer.error_code = int(ErrorCode.GROUP_ID_NOT_FOUND)
                 answer.error_message = f"Group {group_id} {reason}."
-            return answer
+            return Description(answer)
         protocol = group.protocol_name if group.state is State.STABLE else None
-        return DescribedGroup(
+        answer = DescribedGroup(
             group_id=group_id,
             group_state=group.state_name,
             protocol_type=group.protocol_type or "",
             protocol_data=protocol or "",
-            members=[member.describe(protocol) for member in group.members],
         )
+        # Members change, so what they are now is copied at once.
+        members = [member.noted(protocol) for member in group.members]
+        return Description(answer, len(members), map(NotedMember.describe, members))
 
     def _delete(self, call: Call[DeleteGroups]) -> GroupOutcome:
         outcome: GroupOutcome = Outcome()

@@ -8,22 +8,25 @@ Every count and length is compared with the bytes that are left before anything 
 from __future__ import annotations
 
 import struct as struct_module
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from headrace.protocol.code import shared_default
 from headrace.protocol.errors import ProtocolError
 from headrace.protocol.read_code import ReadCode
 from headrace.protocol.schema import Message, Struct
+from headrace.protocol.stepwise_write_code import StepwiseWriteCode
 from headrace.protocol.write_code import WriteCode
 
 M = TypeVar("M", bound=Message)
 Buffer = bytes | bytearray | memoryview
 Reader = Callable[[memoryview, int], tuple[Any, int]]
 Writer = Callable[[Any, Callable[[Buffer], None]], None]
+StepwiseWriter = Callable[[Any, Callable[[Buffer], None]], Iterator[None]]
 
 _readers: dict[tuple[type[Message], int], Reader] = {}
 _writers: dict[tuple[type[Message], int], Writer] = {}
+_stepwise_writers: dict[tuple[type[Message], int], StepwiseWriter] = {}
 
 
 def reader(cls: type[Message], version: int) -> Reader:
@@ -43,6 +46,16 @@ def writer(cls: type[Message], version: int) -> Writer:
         _require_version(cls, version)
         function = WriteCode(cls, version).compile()
         _writers[cls, version] = function
+    return function
+
+
+def stepwise_writer(cls: type[Message], version: int) -> StepwiseWriter:
+    """Like `writer`, but a generator that stops after each element of a list of structs."""
+    function = _stepwise_writers.get((cls, version))
+    if function is None:
+        _require_version(cls, version)
+        function = StepwiseWriteCode(cls, version).compile_steps()
+        _stepwise_writers[cls, version] = function
     return function
 
 

@@ -119,12 +119,16 @@ class WriteCode(Code):
             self.depth += 1
             if element.struct is not None:
                 self.write_struct(item, element.struct)
+                self.end_element()
             else:
                 self.write_value(item, element)
             if self.lines[-1].endswith(":"):
                 self.line("pass")
             self.depth -= 1
         self.close_null_branch(field)
+
+    def end_element(self) -> None:
+        """One element of a list of structs is written."""
 
     def write_tags(self, source: str, cls: type[Struct]) -> None:
         """Tagged fields that differ from their default, then those of a newer peer."""

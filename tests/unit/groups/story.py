@@ -17,6 +17,7 @@ from headrace.groups.config import GroupConfig
 from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.record_codec import GroupRecordCodec
 from headrace.groups.topics import TopicView
+from tests.unit.groups.described import whole
 from tests.unit.groups.story_requests import REQUESTS, Words
 from tests.unit.groups.story_text import record_text, reply_text
 
@@ -166,4 +167,4 @@ class Story:
 
     def _reply(self, replies: list[tuple[int, Any]]) -> None:
         for token, response in replies:
-            self._out.append(f"{self._waiting.pop(token)}: {reply_text(response)}")
+            self._out.append(f"{self._waiting.pop(token)}: {reply_text(whole(response))}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.protocol.compiler import decode, encode
+from headrace.protocol.compiler import Buffer, decode, encode, stepwise_writer
 from headrace.protocol.schema import Field, Message, Struct
 from tests.support.message_values import build, sample_messages
 from tests.unit.protocol.every_message import all_messages
@@ -21,6 +21,16 @@ def test_compiled_writers_write_what_the_definition_says(cls: type[Message]) -> 
     for version in _versions(cls):
         for name, message in sample_messages(cls, version):
             assert encode(message, version) == write(message, version).data, (version, name)
+
+
+@pytest.mark.parametrize("cls", _CLASSES, ids=lambda cls: cls.__name__)
+def test_writing_in_steps_writes_the_same(cls: type[Message]) -> None:
+    for version in _versions(cls):
+        for name, message in sample_messages(cls, version):
+            chunks: list[Buffer] = []
+            for _ in stepwise_writer(cls, version)(message, chunks.append):
+                pass
+            assert b"".join(chunks) == encode(message, version), (version, name)
 
 
 @pytest.mark.parametrize("cls", _CLASSES, ids=lambda cls: cls.__name__)

@@ -44,7 +44,8 @@ class Coordinators:
         self._perform = perform
         self._compression = compression
         self._shards: dict[int, Shard] = {}
-        self._loading = Turns(scheduler.call_soon)
+        #: In which their long jobs are done, such as reading their logs.
+        self.turns = Turns(scheduler.call_soon)
 
     def __iter__(self) -> Iterator[Shard]:
         return iter(self._shards.values())
@@ -117,9 +118,10 @@ class Coordinators:
             self._clock,
             self._perform,
             self._compression,
+            self.turns.add,
         )
         self._shards[partition.index] = shard
-        Loader(shard, self._loading.add).start()
+        Loader(shard, self.turns.add).start()
 
     def resign(self, index: int) -> None:
         """Somebody else leads it now, or it is gone."""

@@ -32,26 +32,47 @@ def pairs_batch(
     transactional: bool = False,
 ) -> bytearray:
     """One batch of the pairs in their order."""
-    payload = encode_pairs(pairs)
+    return encoded_batch(
+        encode_pairs(pairs),
+        len(pairs),
+        timestamp_ms,
+        codec=codec,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=transactional,
+    )
+
+
+def encoded_batch(
+    payload: bytes,
+    record_count: int,
+    timestamp_ms: int,
+    *,
+    codec: int = Codec.NONE,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    transactional: bool = False,
+) -> bytearray:
+    """A batch of records that `encode_pairs` made."""
     return frame_batch(
         payload if codec == Codec.NONE else compress(codec, payload),
         base_offset=0,
         leader_epoch=-1,
         attributes=codec | (TRANSACTIONAL_FLAG if transactional else 0),
-        last_offset_delta=len(pairs) - 1,
+        last_offset_delta=record_count - 1,
         base_timestamp=timestamp_ms,
         max_timestamp=timestamp_ms,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        record_count=len(pairs),
+        record_count=record_count,
     )
 
 
-def encode_pairs(pairs: Sequence[Pair]) -> bytes:
-    """The records behind the header of a batch."""
+def encode_pairs(pairs: Sequence[Pair], first: int = 0) -> bytes:
+    """The records behind the header of a batch, or some of them from the one numbered `first`."""
     varint = encode_varint
     out: list[bytes] = []
-    for delta, (key, value) in enumerate(pairs):
+    for delta, (key, value) in enumerate(pairs, first):
         offset = varint(delta)
         key_size = varint(len(key))
         size = len(_START) + len(offset) + len(key_size) + len(key) + len(_NO_HEADERS)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Protocol
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import Outcome
-from headrace.broker.coordination.pairs import Pair, pairs_batch
+from headrace.broker.coordination.pairs import Pair, encode_pairs, encoded_batch, pairs_batch
 from headrace.log.append import AppendOrigin
 from headrace.records.batch import BatchHeader
 from headrace.records.control import EndTxnMarker, end_txn_batch
@@ -30,6 +30,8 @@ _WRITE_ERRORS = {
 }
 #: What a record needs besides its key and value, at most.
 _RECORD_OVERHEAD = 32
+#: Records that are encoded in one turn of the loop, where there are many: a few milliseconds.
+_ENCODED_AT_ONCE = 500
 
 
 class RecordCodec(Protocol):
@@ -65,7 +67,7 @@ class RecordsLog:
                 timestamp=now_ms,
             )
             return self._write(marker, now_ms, outcome.ends.transaction_version)
-        pairs = self._encoded(outcome)
+        pairs = self._encoded(outcome.records)
         last_offset = -1
         for part in (pairs,) if outcome.is_atomic else self._parts(pairs):
             batch = pairs_batch(
@@ -79,10 +81,39 @@ class RecordsLog:
             last_offset = self._write(batch, now_ms)
         return last_offset
 
-    def _encoded(self, outcome: Outcome[Any, Any]) -> list[Pair]:
+    def append_in_steps(self, outcome: Outcome[Any, Any]) -> Generator[None, None, int]:
+        """Like `append`, for more records than can be encoded in one turn."""
+        if not outcome.is_atomic:
+            last_offset = -1
+            for start in range(0, len(outcome.records), _ENCODED_AT_ONCE):
+                some = outcome.records[start : start + _ENCODED_AT_ONCE]
+                last_offset = self.append(
+                    Outcome(records=some, producer=outcome.producer, is_atomic=False)
+                )
+                yield
+            return last_offset
+        parts = []
+        for start in range(0, len(outcome.records), _ENCODED_AT_ONCE):
+            pairs = self._encoded(outcome.records[start : start + _ENCODED_AT_ONCE])
+            parts.append(encode_pairs(pairs, start))
+            yield
+        now_ms = self._clock.wall_ms()
+        producer_id, producer_epoch = outcome.producer or (-1, -1)
+        batch = encoded_batch(
+            b"".join(parts),
+            len(outcome.records),
+            now_ms,
+            codec=self._compression,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            transactional=outcome.producer is not None,
+        )
+        return self._write(batch, now_ms)
+
+    def _encoded(self, records: Sequence[tuple[Any, Any]]) -> list[Pair]:
         encode = self._codec.encode
         try:
-            return [encode(key, value) for key, value in outcome.records]
+            return [encode(key, value) for key, value in records]
         except Exception as error:  # whatever it is, it must not stop the whole shard
             logger.exception("records for %s cannot be encoded", self._partition.topic)
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from error

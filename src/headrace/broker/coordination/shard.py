@@ -8,15 +8,16 @@ So the state is always exactly what a replay of the log would give.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from enum import Enum
 from functools import partial
 from typing import Any
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import CancelTimer, EndTransaction, Outcome
+from headrace.base.outcome import CancelTimer, EndTransaction, Outcome, SetTimer
 from headrace.broker.coordination.events import Event, Events, merged
+from headrace.broker.coordination.long_work import Soon, in_steps
 from headrace.broker.coordination.records_log import RecordCodec, RecordsLog
 from headrace.broker.coordination.timers import Timers
 from headrace.broker.parked import Scheduler
@@ -31,6 +32,12 @@ Reply = Callable[[Any], None]
 Perform = Callable[["Shard", Any], None]
 
 _REPLIES_AT_ONCE = 250
+#: Outcomes with more records and timers than this are carried out in steps,
+_SMALL_MAX = 2_000
+#: each of so many records or timers: a few milliseconds.
+_CHANGES_AT_ONCE = 500
+#: Steps of a preparation in one turn; one looks at a member or so.
+_PREPARED_AT_ONCE = 100
 
 
 class ShardState(Enum):
@@ -53,7 +60,10 @@ class Shard:
         clock: Clock,
         perform: Perform | None = None,
         compression: int = Codec.NONE,
+        soon: Soon | None = None,
     ) -> None:
+        """`soon` has the steps of long work done; without it they are done in every turn."""
+        self._soon = soon or scheduler.call_soon
         self._perform = perform
         #: A `Coordinator`, and more than that to whoever made it.
         self.coordinator = coordinator
@@ -182,19 +192,39 @@ class Shard:
         self._is_running = True
         while self._events and self.state is ShardState.ACTIVE:
             now_ms = self._clock.wall_ms()
-            outcomes = [self._outcome(event, now_ms) for event in self._events.take()]
+            events = self._events.take()
+            outcomes = [self._outcome(event, now_ms) for event in events]
             together = outcomes[0]
             if len(outcomes) > 1:
                 together = merged(outcomes, partial(self._take_apart, outcomes))
+            elif together.preparation is not None:
+                self._prepare(events[0], together.preparation)
+                return
             if not self._carry_out(together):
                 return  # goes on when the records are committed
         self._is_running = False
+
+    def _go_on(self) -> None:
+        self._is_running = False
+        self._run()
+
+    def _prepare(self, event: Event, preparation: Generator[None, None, None]) -> None:
+        """Let the event happen again after what it needs; until then no other happens."""
+
+        def done(_: Any) -> None:
+            self._events.add_first(event)
+            self._go_on()
+
+        in_steps(preparation, _PREPARED_AT_ONCE, self._soon, self._is_active, done)
+
+    def _is_active(self) -> bool:
+        return self.state is ShardState.ACTIVE
 
     def _take_apart(
         self, outcomes: list[Outcome[Any, Any]], error: KafkaError, now_ms: int
     ) -> Outcome[Any, Any]:
         """Together they could not be written: each for itself, then."""
-        for outcome in reversed(outcomes):
+        for outcome in outcomes[::-1]:
             self._events.add_first(_as_event(outcome))
         return Outcome()
 
@@ -206,7 +236,10 @@ class Shard:
             return Outcome()
 
     def _carry_out(self, outcome: Outcome[Any, Any]) -> bool:
-        """True if everything is done; False if it waits for replication."""
+        """True if everything is done; False if it waits for replication, or takes its time."""
+        if len(outcome.records) + len(outcome.timers) > _SMALL_MAX:
+            self._carry_out_in_steps(outcome)
+            return False
         if not outcome.records and outcome.ends is None:
             self._finish(outcome)
             return True
@@ -222,11 +255,43 @@ class Shard:
         def committed() -> None:
             if self.state is ShardState.ACTIVE:
                 self._commit(outcome)
-                self._is_running = False
-                self._run()
+                self._go_on()
 
         self.partition.replication_waiters.append((last_offset + 1, committed))
         return False
+
+    def _carry_out_in_steps(self, outcome: Outcome[Any, Any]) -> None:
+        """The same for an outcome that is too large for one turn; others wait for its end."""
+
+        def apply() -> None:
+            steps = self._commit_in_steps(outcome)
+            in_steps(steps, 1, self._soon, self._is_active, lambda _: self._go_on())
+
+        def written(last_offset: int | KafkaError) -> None:
+            if isinstance(last_offset, KafkaError):
+                self._refuse(outcome, last_offset)
+                self._go_on()
+            elif self.partition.high_watermark > last_offset:
+                apply()
+            else:
+                self.partition.replication_waiters.append((last_offset + 1, apply))
+
+        if outcome.records:
+            steps = self._log.append_in_steps(outcome)
+            in_steps(steps, 1, self._soon, self._is_active, written)
+        else:
+            apply()
+
+    def _commit_in_steps(self, outcome: Outcome[Any, Any]) -> Generator[None, None, None]:
+        producer_id = -1 if outcome.producer is None else outcome.producer[0]
+        for start in range(0, len(outcome.records), _CHANGES_AT_ONCE):
+            for key, value in outcome.records[start : start + _CHANGES_AT_ONCE]:
+                self.coordinator.apply(key, value, producer_id)
+            yield
+        for start in range(0, len(outcome.timers), _CHANGES_AT_ONCE):
+            self._change(outcome.timers[start : start + _CHANGES_AT_ONCE])
+            yield
+        self._answer(outcome)
 
     def _refuse(self, outcome: Outcome[Any, Any], error: KafkaError) -> None:
         """Nothing was written: whoever would have had a reply hears why."""
@@ -246,11 +311,17 @@ class Shard:
         self._finish(outcome)
 
     def _finish(self, outcome: Outcome[Any, Any]) -> None:
-        for change in outcome.timers:
+        self._change(outcome.timers)
+        self._answer(outcome)
+
+    def _change(self, timers: Sequence[SetTimer | CancelTimer]) -> None:
+        for change in timers:
             if isinstance(change, CancelTimer):
                 self._timers.cancel(change.name)
             else:
                 self._timers.set(change.name, change.at_ms)
+
+    def _answer(self, outcome: Outcome[Any, Any]) -> None:
         if self._perform is not None:
             for effect in outcome.effects:
                 self._perform(self, effect)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import RequestContext
+from headrace.broker.coordination.group_descriptions import GroupDescriptions
 from headrace.broker.coordination.groups import Groups
 from headrace.broker.handlers.consumer_group_heartbeat import require_consumer_protocol
 from headrace.broker.parked import Parked
 from headrace.groups.consumer.describing import DescribeConsumerGroups
+from headrace.groups.description import Description
 from headrace.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -36,38 +36,39 @@ class ConsumerGroupDescribeHandler:
                 error = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
                 refused.append(_refused(group_id, error))
 
-        def answer(found: list[Any]) -> ConsumerGroupDescribeResponse:
-            groups = [_visible(context, group) for group in found]
+        def answer(found: list[Description]) -> ConsumerGroupDescribeResponse:
+            groups = [_visible(context, one).group for one in (*refused, *found)]
             if request.include_authorized_operations:
                 for group in groups:
                     if group.error_code == ErrorCode.NONE:
                         group.authorized_operations = context.authorized_operations(
                             ResourceType.GROUP, group.group_id
                         )
-            return ConsumerGroupDescribeResponse(groups=[*refused, *groups])
+            return ConsumerGroupDescribeResponse(groups=groups)
 
-        return self._groups.ask_each(context, allowed, DescribeConsumerGroups, _refused, answer)
+        return GroupDescriptions(
+            self._groups, context, DescribeConsumerGroups, _refused, answer
+        ).describe(allowed)
 
 
-def _visible(context: RequestContext, group: DescribedGroup) -> DescribedGroup:
+def _visible(context: RequestContext, described: Description) -> Description:
     """Nobody learns of topics that they may not describe, not even that a group reads them."""
-    topics = {
-        part.topic_name
-        for member in group.members
-        for assignment in (member.assignment, member.target_assignment)
-        for part in assignment.topic_partitions
-    }
-    if all(context.allows(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in topics):
-        return group
-    return DescribedGroup(
-        group_id=group.group_id,
-        error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-        error_message="The group has described topic(s) that the client is not authorized to"
-        " describe.",
+    may_see = context.allows
+    if all(may_see(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in described.topics):
+        return described
+    return Description(
+        DescribedGroup(
+            group_id=described.group.group_id,
+            error_code=int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+            error_message="The group has described topic(s) that the client is not authorized to"
+            " describe.",
+        )
     )
 
 
-def _refused(group_id: str, error: KafkaError) -> DescribedGroup:
-    return DescribedGroup(
-        group_id=group_id, error_code=int(error.code), error_message=error.message or None
+def _refused(group_id: str, error: KafkaError) -> Description:
+    return Description(
+        DescribedGroup(
+            group_id=group_id, error_code=int(error.code), error_message=error.message or None
+        )
     )

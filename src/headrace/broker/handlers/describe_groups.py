@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
+from headrace.broker.coordination.group_descriptions import GroupDescriptions
 from headrace.broker.coordination.groups import Groups
 from headrace.broker.parked import Parked
+from headrace.groups.description import Description
 from headrace.groups.inventory import DescribeGroups
 from headrace.protocol.messages.describe_groups import (
     DescribedGroup,
@@ -32,19 +32,24 @@ class DescribeGroupsHandler:
                 error = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
                 refused.append(_refused(group_id, error))
 
-        def answer(found: list[Any]) -> DescribeGroupsResponse:
+        def answer(found: list[Description]) -> DescribeGroupsResponse:
+            groups = [description.group for description in (*refused, *found)]
             if request.include_authorized_operations:
-                for group in found:
+                for group in groups:
                     if group.error_code == ErrorCode.NONE:
                         group.authorized_operations = context.authorized_operations(
                             ResourceType.GROUP, group.group_id
                         )
-            return DescribeGroupsResponse(groups=[*refused, *found])
+            return DescribeGroupsResponse(groups=groups)
 
-        return self._groups.ask_each(context, allowed, DescribeGroups, _refused, answer)
+        return GroupDescriptions(self._groups, context, DescribeGroups, _refused, answer).describe(
+            allowed
+        )
 
 
-def _refused(group_id: str, error: KafkaError) -> DescribedGroup:
-    return DescribedGroup(
-        group_id=group_id, error_code=int(error.code), error_message=error.message or None
+def _refused(group_id: str, error: KafkaError) -> Description:
+    return Description(
+        DescribedGroup(
+            group_id=group_id, error_code=int(error.code), error_message=error.message or None
+        )
     )

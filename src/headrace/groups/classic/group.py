@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from headrace.base.checks import check
@@ -201,15 +202,23 @@ class ClassicGroup(Group):
         return True
 
     def update_subscribed_topics(self) -> None:
-        if not self.uses_consumer_protocol:
-            self.subscribed_topics = None
-        elif not self.members:
-            self.subscribed_topics = frozenset()
-        elif self.protocol_name is None:
-            self.subscribed_topics = None
-        else:
-            protocol = self.protocol_name
-            self.subscribed_topics = subscribed_topics(m.metadata(protocol) for m in self.members)
+        for _ in self.update_subscribed_topics_in_steps():
+            pass
+
+    def update_subscribed_topics_in_steps(self) -> Iterator[None]:
+        """One step looks at one member."""
+        protocol = self.protocol_name
+        self.subscribed_topics = None
+        if not self.uses_consumer_protocol or (self.members and protocol is None):
+            return
+        topics: set[str] = set()
+        for member in self.members:
+            some = subscribed_topics(member.metadata(protocol or ""))
+            if some is None:
+                return
+            topics.update(some)
+            yield
+        self.subscribed_topics = frozenset(topics)
 
     def session_timer(
         self, member: ClassicMember, now_ms: int, timeout_ms: int | None = None

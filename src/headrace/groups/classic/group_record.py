@@ -16,28 +16,38 @@ _NO_TIMEOUT = -1
 
 def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> KeyValue:
     """The group in its current generation, with these assignments by member id."""
-    protocol = group.protocol_name
-    value = GroupMetadataValue(
+    value = group_head(group)
+    value.members = [
+        member_metadata(group, member, assignments.get(member.member_id, b""))
+        for member in group.members
+    ]
+    return GroupMetadataKey(group=group.group_id), value
+
+
+def group_head(group: ClassicGroup) -> GroupMetadataValue:
+    """What its record says of the group as a whole, without members."""
+    return GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
-        protocol=protocol,
+        protocol=group.protocol_name,
         leader=group.leader,
         current_state_timestamp=_timestamp(group),
-        members=[
-            MemberMetadata(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                rebalance_timeout=member.rebalance_timeout_ms,
-                session_timeout=member.session_timeout_ms,
-                subscription=member.metadata(protocol or ""),
-                assignment=assignments.get(member.member_id, b""),
-            )
-            for member in group.members
-        ],
     )
-    return GroupMetadataKey(group=group.group_id), value
+
+
+def member_metadata(
+    group: ClassicGroup, member: ClassicMember, assignment: bytes
+) -> MemberMetadata:
+    return MemberMetadata(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout=member.rebalance_timeout_ms,
+        session_timeout=member.session_timeout_ms,
+        subscription=member.metadata(group.protocol_name or ""),
+        assignment=assignment,
+    )
 
 
 def new_group_record(group: ClassicGroup) -> KeyValue:

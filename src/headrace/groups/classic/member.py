@@ -22,6 +22,27 @@ def offered(protocols: Sequence[JoinGroupRequestProtocol]) -> tuple[MemberProtoc
     return tuple(MemberProtocol(one.name, one.metadata) for one in protocols)
 
 
+class NotedMember(NamedTuple):
+    """A member as it is at one moment."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+    def describe(self) -> DescribedGroupMember:
+        return DescribedGroupMember(
+            member_id=self.member_id,
+            group_instance_id=self.group_instance_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            member_metadata=self.metadata,
+            member_assignment=self.assignment,
+        )
+
+
 @dataclass(slots=True, eq=False)
 class ClassicMember:
     """A member; who waits for which answer is soft state and lost with the coordinator."""
@@ -62,13 +83,13 @@ class ClassicMember:
                 return one.name
         raise KeyError(f"member {self.member_id} supports none of {sorted(candidates)}")
 
-    def describe(self, protocol: str | None) -> DescribedGroupMember:
+    def noted(self, protocol: str | None) -> NotedMember:
         """For DescribeGroups; what it told about itself only matters in a stable group."""
-        return DescribedGroupMember(
-            member_id=self.member_id,
-            group_instance_id=self.group_instance_id,
-            client_id=self.client_id,
-            client_host=self.client_host,
-            member_metadata=b"" if protocol is None else self.metadata(protocol),
-            member_assignment=self.assignment,
+        return NotedMember(
+            self.member_id,
+            self.group_instance_id,
+            self.client_id,
+            self.client_host,
+            b"" if protocol is None else self.metadata(protocol),
+            self.assignment,
         )

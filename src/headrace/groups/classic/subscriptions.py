@@ -1,9 +1,8 @@
-"""Which topics the members of a classic consumer group read, as far as they tell."""
+"""Which topics a member of a classic consumer group reads, as far as it tells."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 
 from headrace.protocol import compiler
 from headrace.protocol.embedded import ConsumerProtocolSubscription
@@ -12,18 +11,15 @@ from headrace.protocol.errors import ProtocolError
 _SHORT = struct.Struct(">h")
 
 
-def subscribed_topics(subscriptions: Iterable[bytes]) -> frozenset[str] | None:
-    """The union of all members' topics, or None if a member's metadata cannot be read.
+def subscribed_topics(subscription: bytes) -> list[str] | None:
+    """A member's topics, or None if its metadata cannot be read.
 
     The layout belongs to the clients; all that is relied upon is that every version begins like
     version 0.
     """
-    topics: set[str] = set()
-    for subscription in subscriptions:
-        try:
-            _SHORT.unpack_from(subscription)
-            read, _ = compiler.read(ConsumerProtocolSubscription, 0, subscription, 2)
-        except (struct.error, ProtocolError):
-            return None
-        topics.update(read.topics)
-    return frozenset(topics)
+    try:
+        _SHORT.unpack_from(subscription)
+        read, _ = compiler.read(ConsumerProtocolSubscription, 0, subscription, 2)
+    except (struct.error, ProtocolError):
+        return None
+    return read.topics

@@ -78,6 +78,8 @@ class ConsumerGroupConfig:
     #: heartbeats, and with so many records at a time.
     assigned_at_once_max: int = 4_000
     records_at_once_max: int = 500
+    #: Groups with more members than this change their protocol in steps.
+    converted_at_once_max: int = 200
 
     def timing(self, settings: Mapping[str, str]) -> GroupTiming:
         """With the group's own settings."""

@@ -8,25 +8,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from itertools import repeat
+from typing import NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.outcome import CancelTimer, SetTimer
 from headrace.groups.call import GroupOutcome
 from headrace.groups.classic.classic_groups import ClassicGroups
 from headrace.groups.classic.group import ClassicGroup
-from headrace.groups.classic.group_record import group_record
+from headrace.groups.classic.group_record import group_head, member_metadata
 from headrace.groups.classic.member import ClassicMember, MemberProtocol
 from headrace.groups.classic.states import State
+from headrace.groups.consumer.assignors.spec import Steps, finish
 from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.consumer.embedded_protocol import version_of, write_assignment
 from headrace.groups.consumer.group import ConsumerGroup
-from headrace.groups.consumer.group_records import group_tombstones
+from headrace.groups.consumer.group_records import tombstones_in_steps
 from headrace.groups.consumer.member import Member
 from headrace.groups.consumer.timers import cancel_all
-from headrace.groups.group import CONSUMER_PROTOCOL_TYPE
+from headrace.groups.group import CONSUMER_PROTOCOL_TYPE, KeyValue
+from headrace.groups.preparation import Preparation
+from headrace.groups.records import GroupMetadataKey
 from headrace.groups.topics import Topics
 from headrace.protocol.errors import ProtocolError
 
 logger = logging.getLogger(__name__)
+
+
+class _Downgraded(NamedTuple):
+    """A consumer group as a classic group."""
+
+    group: ClassicGroup
+    records: list[KeyValue]
+    #: The timers that its members do not need any more.
+    over: list[SetTimer | CancelTimer]
 
 
 class Downgrading:
@@ -43,6 +58,7 @@ class Downgrading:
         self._classic_members_max = classic_members_max
         self._classic = classic
         self._topics = topics
+        self._prepared: Preparation[_Downgraded] = Preparation()
 
     def when_gone(
         self, group: ConsumerGroup, gone: Sequence[Member], now_ms: int, outcome: GroupOutcome
@@ -51,10 +67,14 @@ class Downgrading:
         count = len(group.members) - len(gone)
         if not count or not self._is_due(group, gone, count):
             return False
-        outcome.records += group.tombstones()
-        gone_ids = {member.member_id for member in gone}
+        gone_ids = frozenset(member.member_id for member in gone)
         stay = [member for member in group.members if member.member_id not in gone_ids]
-        classic = self._convert(group, stay, now_ms, outcome)
+        converted = self._prepared.require(
+            (group.group_id, group.group_epoch, gone_ids),
+            lambda: self._converted(group, stay, group.members.ids, now_ms),
+            is_large=count > self._config.converted_at_once_max,
+        )
+        classic = self._become(converted, now_ms, outcome)
         self._classic.rebalance.prepare(classic, "the group is classic again", now_ms, outcome)
         return True
 
@@ -76,10 +96,9 @@ class Downgrading:
     ) -> None:
         """`member` has taken the place of `holder`, the last one of the new protocol."""
         stay = [member if one.member_id == holder.member_id else one for one in group.members]
-        regexes = group.members.subscriptions.resolved
-        member_ids = [one.member_id for one in stay]
-        outcome.records += group_tombstones(group.group_id, member_ids, regexes)
-        classic = self._convert(group, stay, now_ms, outcome)
+        # At once: the member that comes may have another id when it comes again.
+        steps = self._converted(group, stay, [one.member_id for one in stay], now_ms)
+        classic = self._become(finish(steps), now_ms, outcome)
         if must_rebalance:
             reason = "the group is classic again, with an old assignment"
             self._classic.rebalance.prepare(classic, reason, now_ms, outcome)
@@ -91,37 +110,58 @@ class Downgrading:
             and count <= self._classic_members_max
         )
 
-    def _convert(
-        self, group: ConsumerGroup, stay: Sequence[Member], now_ms: int, outcome: GroupOutcome
-    ) -> ClassicGroup:
+    def _converted(
+        self,
+        group: ConsumerGroup,
+        stay: Sequence[Member],
+        forgotten_ids: Sequence[str],
+        now_ms: int,
+    ) -> Steps[_Downgraded]:
         """The epoch becomes the generation, the target becomes the assignment."""
         classic = ClassicGroup(group.group_id, now_ms)
         classic.state = State.STABLE
         classic.generation = group.group_epoch
+        over: list[SetTimer | CancelTimer] = []
         for member in stay:
             classic.add(_classic_member(member), CONSUMER_PROTOCOL_TYPE)
-            outcome.timers += cancel_all(group.group_id, member)
+            over += cancel_all(group.group_id, member)
+            yield
         classic.protocol_name = classic.members.elected_protocol()
-        classic.update_subscribed_topics()
-        self._assign(group, classic, stay)
-        assignments = {one.member_id: one.assignment for one in classic.members}
-        outcome.records.append(group_record(classic, assignments))
-        outcome.timers += [classic.session_timer(one, now_ms) for one in classic.members]
-        self._classic.expect(classic)
-        logger.info("Consumer group %s becomes a classic group", group.group_id)
-        return classic
+        yield from classic.update_subscribed_topics_in_steps()
+        records = []
+        regexes = group.members.subscriptions.resolved
+        for tombstones in tombstones_in_steps(group.group_id, forgotten_ids, regexes):
+            records += tombstones
+            yield from repeat(None, len(tombstones))
+        value = group_head(classic)
+        for member in stay:
+            one = classic.members[member.member_id]
+            one.assignment = self._assignment(group, member, one, classic.protocol_name)
+            value.members.append(member_metadata(classic, one, one.assignment))
+            yield
+        records.append((GroupMetadataKey(group=group.group_id), value))
+        return _Downgraded(classic, records, over)
 
-    def _assign(self, group: ConsumerGroup, classic: ClassicGroup, stay: Sequence[Member]) -> None:
+    def _assignment(
+        self, group: ConsumerGroup, member: Member, classic: ClassicMember, protocol: str
+    ) -> bytes:
         try:
-            for member in stay:
-                one = classic.members[member.member_id]
-                version = version_of(one.metadata(classic.protocol_name or ""))
-                one.assignment = write_assignment(group.target_of(member), self._topics, version)
+            version = version_of(classic.metadata(protocol))
+            return write_assignment(group.target_of(member), self._topics, version)
         except ProtocolError as error:
             raise KafkaError(
                 ErrorCode.GROUP_ID_NOT_FOUND,
                 f"Cannot downgrade the classic group {group.group_id}: {error}.",
             ) from error
+
+    def _become(self, converted: _Downgraded, now_ms: int, outcome: GroupOutcome) -> ClassicGroup:
+        classic = converted.group
+        outcome.records += converted.records
+        outcome.timers += converted.over
+        outcome.timers += [classic.session_timer(one, now_ms) for one in classic.members]
+        self._classic.expect(classic)
+        logger.info("Consumer group %s becomes a classic group", classic.group_id)
+        return classic
 
 
 def _classic_member(member: Member) -> ClassicMember:

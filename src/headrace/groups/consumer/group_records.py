@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from headrace.groups.consumer.assignors.spec import slices
 from headrace.groups.consumer.member_records import (
     current_assignment_tombstones,
     subscription_tombstones,
@@ -58,12 +59,21 @@ def group_tombstones(
     group_id: str, member_ids: Iterable[str], regexes: Iterable[str]
 ) -> list[KeyValue]:
     """Deletes a group with all its members; in this order, which Kafka insists on."""
-    member_ids = list(member_ids)
-    return [
-        *current_assignment_tombstones(group_id, member_ids),
-        *target_assignment_tombstones(group_id, member_ids),
-        (ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None),
-        *subscription_tombstones(group_id, member_ids),
+    return [one for some in tombstones_in_steps(group_id, member_ids, regexes) for one in some]
+
+
+def tombstones_in_steps(
+    group_id: str, member_ids: Iterable[str], regexes: Iterable[str]
+) -> Iterator[list[KeyValue]]:
+    """The same, some at a time."""
+    portions = list(slices(list(member_ids)))
+    for member_tombstones in (current_assignment_tombstones, target_assignment_tombstones):
+        for portion in portions:
+            yield member_tombstones(group_id, portion)
+    yield [(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)]
+    for portion in portions:
+        yield subscription_tombstones(group_id, portion)
+    yield [
         *(regex_tombstone(group_id, regex) for regex in regexes),
         partition_metadata_tombstone(group_id),
         (ConsumerGroupMetadataKey(group_id=group_id), None),

@@ -7,9 +7,11 @@ and go on with the classic protocol until they are restarted with the new one.
 from __future__ import annotations
 
 import logging
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import NamedTuple, NoReturn
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.outcome import SetTimer
 from headrace.groups.call import GroupOutcome
 from headrace.groups.classic.group import ClassicGroup
 from headrace.groups.classic.member import ClassicMember
@@ -19,6 +21,7 @@ from headrace.groups.classic.replies import (
     take_join_token,
     take_sync_token,
 )
+from headrace.groups.consumer.assignors.spec import Steps
 from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.consumer.embedded_protocol import (
     assigned_partitions,
@@ -34,14 +37,25 @@ from headrace.groups.consumer.member_records import (
     target_assignment_record,
 )
 from headrace.groups.consumer.metadata_hash import MetadataHashes
-from headrace.groups.consumer.timers import SESSION_TIMER, set_timer
+from headrace.groups.consumer.timers import SESSION_TIMER
 from headrace.groups.group import KeyValue
 from headrace.groups.group_store import GroupStore
+from headrace.groups.preparation import Preparation
 from headrace.groups.records import ClassicMemberMetadata, ClassicProtocol
+from headrace.groups.timer_names import TimerName
 from headrace.groups.topics import Topics
 from headrace.protocol.errors import ProtocolError
 
 logger = logging.getLogger(__name__)
+
+
+class _Upgraded(NamedTuple):
+    """A classic group as a consumer group."""
+
+    group: ConsumerGroup
+    records: list[KeyValue]
+    #: The session timers of its members, with their time-outs.
+    sessions: list[tuple[str, int]]
 
 
 class Upgrading:
@@ -58,6 +72,7 @@ class Upgrading:
         self._groups = groups
         self._topics = topics
         self._hashes = hashes
+        self._prepared: Preparation[_Upgraded] = Preparation()
 
     def open_group(self, group_id: str, now_ms: int, outcome: GroupOutcome) -> ConsumerGroup:
         """A consumer group that is there once the records of the outcome are applied."""
@@ -82,11 +97,15 @@ class Upgrading:
 
     def _upgrade(self, old: ClassicGroup, now_ms: int, outcome: GroupOutcome) -> ConsumerGroup:
         try:
-            group = self._converted(old)
+            upgraded = self._prepared.require(
+                (old.group_id, old.generation, len(old.members)),
+                lambda: self._converted(old),
+                is_large=len(old.members) > self._config.converted_at_once_max,
+            )
         except ProtocolError:
             _refuse(old, "the embedded consumer protocol is malformed")
         outcome.records += old.tombstones()
-        outcome.records += _records(group)
+        outcome.records += upgraded.records
         for classic in old.members:
             # Whoever waits for a rebalance joins again, into the group as it is now.
             error = ErrorCode.REBALANCE_IN_PROGRESS
@@ -96,23 +115,31 @@ class Upgrading:
             token = take_sync_token(classic)
             if token is not None:
                 outcome.replies.append((token, not_synced(error)))
-            at_ms = now_ms + classic.session_timeout_ms
-            timer = set_timer(SESSION_TIMER, old.group_id, classic.member_id, at_ms)
-            outcome.timers.append(timer)
+        outcome.timers += [
+            SetTimer(name, now_ms + timeout_ms) for name, timeout_ms in upgraded.sessions
+        ]
         logger.info("Classic group %s becomes a consumer group", old.group_id)
-        return group
+        return upgraded.group
 
-    def _converted(self, old: ClassicGroup) -> ConsumerGroup:
+    def _converted(self, old: ClassicGroup) -> Steps[_Upgraded]:
         """The generation becomes the epoch, the assignments become the target."""
         group = ConsumerGroup(old.group_id)
         group.group_epoch = group.assignment_epoch = old.generation
         protocol = old.protocol_name or old.members.elected_protocol()
+        sessions = []
         for classic in old.members:
             assigned = self._assigned(old, classic)
             group.targets[classic.member_id] = assigned
             group.members.put(_member(classic, protocol, old.generation, assigned))
+            name = str(TimerName(SESSION_TIMER, old.group_id, classic.member_id))
+            sessions.append((name, classic.session_timeout_ms))
+            yield
         group.metadata_hash = self._hashes.of_group(group.members.subscriptions.topics)
-        return group
+        records = []
+        for record in _records(group):
+            records.append(record)
+            yield
+        return _Upgraded(group, records, sessions)
 
     def _assigned(self, group: ClassicGroup, member: ClassicMember) -> Partitions:
         if not member.assignment:
@@ -152,19 +179,17 @@ def _member(classic: ClassicMember, protocol: str, epoch: int, assigned: Partiti
     )
 
 
-def _records(group: ConsumerGroup) -> list[KeyValue]:
+def _records(group: ConsumerGroup) -> Iterator[KeyValue]:
     """All that there is to say about a group that no record knows."""
     group_id = group.group_id
-    return [
-        *(subscription_record(group_id, member) for member in group.members),
-        epoch_record(group_id, group.group_epoch, group.metadata_hash),
-        *(
-            target_assignment_record(group_id, member_id, target)
-            for member_id, target in group.targets.items()
-        ),
-        assignment_epoch_record(group_id, group.assignment_epoch, group.assignment_timestamp_ms),
-        *(current_assignment_record(group_id, member) for member in group.members),
-    ]
+    for member in group.members:
+        yield subscription_record(group_id, member)
+    yield epoch_record(group_id, group.group_epoch, group.metadata_hash)
+    for member_id, target in group.targets.items():
+        yield target_assignment_record(group_id, member_id, target)
+    yield assignment_epoch_record(group_id, group.assignment_epoch, group.assignment_timestamp_ms)
+    for member in group.members:
+        yield current_assignment_record(group_id, member)
 
 
 def _refuse(group: ClassicGroup, reason: str) -> NoReturn:

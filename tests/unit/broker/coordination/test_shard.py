@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -287,3 +288,123 @@ def test_many_are_answered_in_parts(broker: Broker, shard: Shard) -> None:
     assert 0 < len(replies) < 1_000
     broker.scheduler.settle()
     assert replies == tokens
+
+
+# Long work
+
+MANY = 3_000
+
+
+def many(shard: Shard, replies: list[Any], **more: Any) -> None:
+    """An event that stores more than is stored in one turn."""
+    records: list[Any] = [(f"k{n}", f"v{n}") for n in range(MANY)]
+    shard.submit(
+        lambda token, now_ms: Outcome(records=records, replies=[(token, "many")], **more),
+        replies.append,
+    )
+
+
+def turns(broker: Broker, replies: list[Any]) -> int:
+    """How many turns of the loop pass until the first reply."""
+    count = 0
+    while not replies:
+        broker.scheduler.turn()
+        count += 1
+        assert count < 100
+    return count
+
+
+@pytest.mark.parametrize("is_atomic", [True, False])
+def test_many_records_are_stored_in_several_turns_and_no_event_comes_between(
+    broker: Broker, shard: Shard, is_atomic: bool
+) -> None:
+    replies: list[Any] = []
+    many(shard, replies, is_atomic=is_atomic)
+    put(shard, "after", "1", replies)
+    assert shard.coordinator.state == {}
+    assert turns(broker, replies) > 5
+    broker.scheduler.settle()
+    assert replies == ["many", "after"]
+    expected = {f"k{n}": f"v{n}" for n in range(MANY)} | {"after": "1"}
+    assert shard.coordinator.state == expected
+    assert load(broker).coordinator.state == expected
+    data = shard.partition.log.read(0, 1 << 20, end_offset=MANY + 1)
+    batches = [header.record_count for _, header in iter_headers(data)]
+    assert sum(batches) == MANY + 1
+    assert (batches == [MANY, 1]) == is_atomic
+
+
+def test_many_records_wait_for_replicas(broker: Broker, shard: Shard) -> None:
+    two_replicas(broker)
+    replies: list[Any] = []
+    many(shard, replies)
+    put(shard, "after", "1", replies)
+    broker.scheduler.settle()
+    assert (shard.coordinator.state, replies) == ({}, [])
+    catch_up(broker)
+    broker.scheduler.settle()
+    assert (len(shard.coordinator.state), replies) == (MANY, ["many"])
+    catch_up(broker)
+    assert replies == ["many", "after"]
+
+
+def test_many_records_that_cannot_be_written_are_refused(broker: Broker, shard: Shard) -> None:
+    replies: list[Any] = []
+    records: list[Any] = [(f"k{n}", "v" * 1_000) for n in range(MANY)]
+    shard.submit(
+        lambda token, now_ms: Outcome(records=records, replies=[(token, "many")]), replies.append
+    )
+    put(shard, "after", "1", replies)
+    broker.scheduler.settle()
+    assert replies[0].code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert replies[1:] == ["after"]
+    assert shard.coordinator.state == {"after": "1"}
+
+
+def test_nothing_goes_on_after_the_end_of_a_shard(broker: Broker, shard: Shard) -> None:
+    replies: list[Any] = []
+    many(shard, replies)
+    broker.scheduler.turn()
+    shard.close()
+    broker.scheduler.settle()
+    assert [reply.code for reply in replies] == [ErrorCode.NOT_COORDINATOR]
+    assert shard.coordinator.state == {}
+    assert shard.partition.log.log_end_offset == 0
+
+
+def test_many_timers_are_set_in_several_turns(broker: Broker, shard: Shard) -> None:
+    replies: list[Any] = []
+    at_ms = broker.clock.wall_ms() + 5
+    timers = [SetTimer(f"t{n}", at_ms) for n in range(MANY)]
+    shard.submit(
+        lambda token, now_ms: Outcome(timers=list(timers), replies=[(token, "set")]),
+        replies.append,
+    )
+    assert turns(broker, replies) > 3
+    broker.advance(6)
+    expired = [line for line in shard.coordinator.diary if line.endswith("expired")]
+    assert len(expired) == MANY
+
+
+def test_an_event_happens_again_once_it_is_prepared_and_others_wait(
+    broker: Broker, shard: Shard
+) -> None:
+    replies: list[Any] = []
+    prepared: list[int] = []
+
+    def preparation() -> Generator[None, None, None]:
+        for step in range(1_000):
+            prepared.append(step)
+            yield
+
+    def event(token: int, now_ms: int) -> Outcome[Any, Any]:
+        if not prepared:
+            return Outcome(preparation=preparation())
+        return Outcome(records=[("a", str(len(prepared)))], replies=[(token, "a")])
+
+    shard.submit(event, replies.append)
+    put(shard, "b", "2", replies)
+    assert 0 < len(prepared) < 1_000
+    assert turns(broker, replies) > 5
+    assert replies == ["a", "b"]
+    assert shard.coordinator.state == {"a": "1000", "b": "2"}

@@ -23,9 +23,12 @@ from tests.unit.groups.story_requests import Words
 class Scenario:
     """Plays the lines of one file."""
 
-    def __init__(self) -> None:
+    def __init__(self, converted_at_once_max: int) -> None:
         self._settings: dict[str, dict[str, str]] = {}
-        self._world = World(ConsumerGroupConfig(), self._settings)
+        self._converted_at_once_max = converted_at_once_max
+        self._world = World(
+            ConsumerGroupConfig(converted_at_once_max=converted_at_once_max), self._settings
+        )
         self._out: list[str] = []
         self._waiting: dict[int, str] = {}
 
@@ -72,6 +75,7 @@ class Scenario:
                 members_max=words.number("max-size", 2**31 - 1),
                 assignment_interval_ms=Bounded(interval_ms, 0, 15_000),
                 migration_policy=policy,
+                converted_at_once_max=self._converted_at_once_max,
             ),
             self._settings,
         )
@@ -105,9 +109,9 @@ class Scenario:
         self._world.failure = KafkaError(ErrorCode[words.text("error")])
 
 
-def played(text: str) -> str:
+def played(text: str, converted_at_once_max: int = 200) -> str:
     """The text of a scenario with what its commands print now."""
-    scenario = Scenario()
+    scenario = Scenario(converted_at_once_max)
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("> "):

@@ -21,3 +21,9 @@ def test_the_scenario_goes_as_it_is_written(path: Path) -> None:
         path.write_text(now)
     else:
         assert now == written
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_it_goes_the_same_way_if_groups_are_converted_in_steps(path: Path) -> None:
+    written = path.read_text()
+    assert played(written, converted_at_once_max=0) == written

@@ -32,6 +32,7 @@ class Schedule:
                 # Half of the runs treat every group as a large one, one record at a time.
                 assigned_at_once_max=self.chance.choice([0, 4_000]),
                 records_at_once_max=1,
+                converted_at_once_max=self.chance.choice([0, 200]),
             )
         )
         self.ids = 0

@@ -6,7 +6,7 @@ the last record of each key in the order in which the keys first came, as a node
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -21,6 +21,7 @@ from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.group import GroupType
 from headrace.groups.record_codec import GroupRecordCodec
 from headrace.groups.topics import TopicView
+from tests.unit.groups.described import whole
 
 #: So that a target can be made with every heartbeat.
 AT_ONCE = ConsumerGroupConfig(assignment_interval_ms=Bounded(0, 0, 15_000))
@@ -78,6 +79,8 @@ class World:
         #: The next records cannot be written.
         self.failure: KafkaError | None = None
         self.answers: dict[int, Any] = {}
+        #: How many steps the last preparation took.
+        self.preparation_steps = 0
         self._codec = GroupRecordCodec()
         self._ids = count(1)
         self._tokens = count(1)
@@ -120,8 +123,16 @@ class World:
         token = next(self._tokens)
         client = ClientInfo(client_id, "/127.0.0.1", version)
         self.written = []
-        self._carry_out(self.coordinator.handle(token, request, client, self.now_ms))
+        self._let_happen(lambda: self.coordinator.handle(token, request, client, self.now_ms))
         return token
+
+    def _let_happen(self, event: Callable[[], Outcome[Any, Any]]) -> None:
+        outcome = event()
+        if outcome.preparation is not None:
+            self.preparation_steps = sum(1 for _ in outcome.preparation)
+            outcome = event()
+            assert outcome.preparation is None
+        self._carry_out(outcome)
 
     def wait(self, ms: int) -> Iterator[str]:
         """Let time pass; yields the name of each timer after it went off."""
@@ -132,7 +143,7 @@ class World:
                 break
             self.now_ms = int(max(self.now_ms, self.timers.pop(name)))
             self.written = []
-            self._carry_out(self.coordinator.timer_expired(name, self.now_ms))
+            self._let_happen(lambda: self.coordinator.timer_expired(name, self.now_ms))  # noqa: B023
             yield name
         self.now_ms = end_ms
 
@@ -168,4 +179,4 @@ class World:
                 self.timers.pop(change.name, None)
             else:
                 self.timers[change.name] = change.at_ms
-        self.answers.update(outcome.replies)
+        self.answers.update((token, whole(response)) for token, response in outcome.replies)
