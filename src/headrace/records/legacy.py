@@ -1,14 +1,15 @@
 """Message sets of Kafka before 0.11 (magic 0 and 1), which old data directories still hold.
 
-Read-only: they are served as they lie, and looked into by tools and by compaction. A message is
-its own "batch"; a compressed wrapper message holds a message set as its value and carries the
-offset of the last message inside. `iter_any_headers` walks files in which old and new formats
-follow one another.
+They are served as they lie, looked into by tools and by compaction, and written only where
+compaction takes messages out of a wrapper. A message is its own "batch"; a compressed wrapper
+message holds a message set as its value and carries the offset of the last message inside.
+`iter_any_headers` walks files in which old and new formats follow one another.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from struct import Struct
 from struct import error as StructError
+from typing import NamedTuple
 from zlib import crc32
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -24,15 +25,18 @@ from headrace.records.batch import (
     Buffer,
     read_header,
 )
-from headrace.records.codecs import DEFAULT_LIMIT, Codec, decompress
+from headrace.records.codecs import DEFAULT_LIMIT, Codec, compress, decompress
 from headrace.records.record import Record
 
 _HEAD = Struct(">qiIbb")  # offset, size, crc, magic, attributes
 _TIMESTAMP = Struct(">q")
 _LENGTH = Struct(">i")
+_OFFSET = Struct(">q")
+_CRC = Struct(">I")
 _SMALLEST_SIZE = (14, 22)  # by magic, without offset and size
 _CRC_END = MAGIC_POSITION  # the CRC covers all from the magic on
 _NO_PRODUCER = (-1, -1, -1)
+_NO_BATCH = bytes(HEADER_SIZE)
 
 
 def read_any_header(buffer: Buffer, position: int = 0) -> BatchHeader:
@@ -52,7 +56,7 @@ def read_any_header(buffer: Buffer, position: int = 0) -> BatchHeader:
             timestamp = _TIMESTAMP.unpack_from(buffer, position + _HEAD.size)[0]
     except StructError:
         raise _corrupt(f"no room for a message at byte {position}") from None
-    header = BatchHeader.__new__(BatchHeader)
+    header = BatchHeader(_NO_BATCH)  # every field of it follows
     header.base_offset, header.last_offset_delta, header.record_count = offset, 0, 1
     header.batch_length, header.magic, header.crc = size, magic, crc
     header.attributes = attributes & (CODEC_MASK | (APPEND_TIME_FLAG if magic == 1 else 0))
@@ -96,42 +100,85 @@ def check_message(buffer: Buffer, position: int, header: BatchHeader) -> None:
         raise _corrupt(f"stored crc = {header.crc}, computed crc = {computed}")
 
 
+class Thinned(NamedTuple):
+    """A wrapper from which messages were taken out."""
+
+    data: bytes
+    last_offset: int
+    max_timestamp: int
+
+
 def read_message(buffer: Buffer, position: int = 0, *, limit: int = DEFAULT_LIMIT) -> list[Record]:
     """The records of the old message at `position`: itself, or those inside a wrapper."""
     header = read_any_header(buffer, position)
     check_message(buffer, position, header)
-    record = _read_one(buffer, position, header)
     if header.codec == Codec.NONE:
-        return [record]
-    if record.value is None:
+        return [_read_one(buffer, position, header)]
+    return [
+        record for _, _, record in _read_inner(_unwrap(buffer, position, header, limit), header)
+    ]
+
+
+def thin_message(
+    buffer: Buffer, position: int, offsets: Container[int], *, limit: int = DEFAULT_LIMIT
+) -> Thinned:
+    """The wrapper at `position` with the messages inside that have these offsets, at least one."""
+    wrapper = read_any_header(buffer, position)
+    data = _unwrap(buffer, position, wrapper, limit)
+    inner = [one for one in _read_inner(data, wrapper) if one[2].offset in offsets]
+    first, last = inner[0][2].offset, inner[-1][2].offset
+    # Inside, magic 1 counts from the first message. An offset is not part of the checksum.
+    shift = first if wrapper.magic == 1 else 0
+    value = compress(
+        wrapper.codec,
+        b"".join(
+            _OFFSET.pack(record.offset - shift) + data[start + _OFFSET.size : end]
+            for start, end, record in inner
+        ),
+    )
+    timestamp = wrapper.max_timestamp
+    if not wrapper.uses_append_time:
+        timestamp = max(record.timestamp for _, _, record in inner)
+    body = bytes((wrapper.magic, wrapper.attributes))
+    if wrapper.magic == 1:
+        body += _TIMESTAMP.pack(timestamp)
+    body += _LENGTH.pack(-1) + _LENGTH.pack(len(value)) + value
+    head = _OFFSET.pack(last) + _LENGTH.pack(len(body) + 4) + _CRC.pack(crc32(body))
+    return Thinned(head + body, last, timestamp)
+
+
+def _unwrap(buffer: Buffer, position: int, header: BatchHeader, limit: int) -> bytes:
+    """The messages inside a wrapper."""
+    data = _read_one(buffer, position, header).value
+    if data is None:
         raise _invalid("a compressed message without a value")
     if header.codec == Codec.ZSTD:
         raise _invalid("zstd in a message of the old format")
-    data = record.value
     if header.codec == Codec.LZ4 and header.magic == 0:
         data = _mend_lz4(data)
-    return _read_inner(decompress(header.codec, data, limit), header)
+    return decompress(header.codec, data, limit)
 
 
-def _read_inner(data: bytes, wrapper: BatchHeader) -> list[Record]:
-    records: list[Record] = []
+def _read_inner(data: bytes, wrapper: BatchHeader) -> list[tuple[int, int, Record]]:
+    """Each message inside, with where it begins and ends."""
+    found: list[tuple[int, int, Record]] = []
     end = 0
     for position, header in iter_any_headers(data):
         if header.magic != wrapper.magic or header.codec != Codec.NONE:
             raise _invalid("a message inside another has a different format or is compressed")
         check_message(data, position, header)
-        records.append(_read_one(data, position, header))
         end = position + header.size
-    if not records or end != len(data):
+        found.append((position, end, _read_one(data, position, header)))
+    if not found or end != len(data):
         raise _invalid("a compressed message ends in the middle of one inside")
     if wrapper.magic == 1:
         # Inside, magic 1 counts from any number; only the last offset is known from the wrapper.
-        shift = wrapper.base_offset - records[-1].offset
-        for record in records:
+        shift = wrapper.base_offset - found[-1][2].offset
+        for _, _, record in found:
             record.offset += shift
             if wrapper.uses_append_time:
                 record.timestamp = wrapper.max_timestamp
-    return records
+    return found
 
 
 def _read_one(buffer: Buffer, position: int, header: BatchHeader) -> Record:

@@ -11,6 +11,7 @@ from headrace.log.open_files import OpenFiles
 from headrace.log.partition_log import PartitionLog
 from headrace.records.batch import iter_headers
 from headrace.records.builder import build_batch
+from headrace.records.legacy import iter_any_headers
 from headrace.records.record import Record
 
 NOW = 1_700_000_000_000
@@ -159,7 +160,7 @@ def everything(log: PartitionLog) -> bytes:
         if not data:
             break
         parts.append(data)
-        offset = [header.next_offset for _, header in iter_headers(data)][-1]
+        offset = [header.next_offset for _, header in iter_any_headers(data)][-1]
     return b"".join(parts)
 
 

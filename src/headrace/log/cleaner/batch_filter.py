@@ -4,18 +4,21 @@ Offsets never change, and neither do a batch's base offset, offset range and pro
 the last batch of a live producer stays even without records, for its sequence number lives there.
 A tombstone stays for `delete.retention.ms` after the cleaner first met it; the time until then is
 the batch's delete horizon (KIP-534): a flag, and the time in place of the base timestamp.
+Messages of the formats before 0.11 stay in their format (`cleaner.old_messages`).
 """
 
 from typing import NamedTuple
 
 from headrace.base.errors import KafkaError
-from headrace.log.cleaner.job import CleanJob, CleanStats
+from headrace.log.cleaner.job import CleanJob, CleanStats, SegmentFacts
+from headrace.log.cleaner.old_messages import as_batch, drops_tombstones, thinned
 from headrace.log.cleaner.sieve import Sieve, encode_from
 from headrace.log.cleaner.transactions import CleanedTransactions
 from headrace.records.batch import (
     APPEND_TIME_FLAG,
     CONTROL_FLAG,
     DELETE_HORIZON_FLAG,
+    MAGIC_V2,
     NO_TIMESTAMP,
     TRANSACTIONAL_FLAG,
     BatchHeader,
@@ -34,12 +37,21 @@ class Kept(NamedTuple):
     data: bytes | bytearray | memoryview
     max_timestamp: int
     records: int
+    #: If it is not that of the batch.
+    last_offset: int | None = None
 
 
 class BatchFilter:
     """The rules of one round."""
 
-    __slots__ = ("_horizon_ms", "_job", "_sieve", "_stats", "_transactions")
+    __slots__ = (
+        "_drops_old_tombstones",
+        "_horizon_ms",
+        "_job",
+        "_sieve",
+        "_stats",
+        "_transactions",
+    )
 
     def __init__(
         self, job: CleanJob, sieve: Sieve, transactions: CleanedTransactions, stats: CleanStats
@@ -49,6 +61,11 @@ class BatchFilter:
         self._transactions = transactions
         self._stats = stats
         self._horizon_ms = job.now_ms + job.delete_retention_ms
+        self._drops_old_tombstones = False
+
+    def begin(self, segment: SegmentFacts) -> None:
+        """The batches of this segment come next."""
+        self._drops_old_tombstones = drops_tombstones(self._job, segment)
 
     def filter(self, chunk: bytes, position: int, header: BatchHeader) -> Kept | None:
         """What is left of the batch at `position`, which has passed its checks; None if nothing."""
@@ -58,6 +75,8 @@ class BatchFilter:
             kept = self._filter_control(chunk, position, header)
         elif self._transactions.on_batch(header):
             kept = None
+        elif header.magic < MAGIC_V2:
+            kept = self._filter_old(chunk, position, header)
         else:
             kept = self._filter_data(chunk, position, header)
         if kept is None and self._stays_when_empty(header):
@@ -95,6 +114,32 @@ class BatchFilter:
         horizon_ms = self._horizon_ms if left.horizon_set else None
         thinned = _rebuilt(header, left.payload, left.kept, left.max_timestamp, horizon_ms)
         return Kept(thinned, left.max_timestamp, left.kept)
+
+    def _filter_old(self, chunk: bytes, position: int, header: BatchHeader) -> Kept | None:
+        """A message of an old format, or a wrapper of several."""
+        try:
+            message = as_batch(chunk, position)
+            count = message.header.record_count
+            left = self._sieve.sift(
+                message.data,
+                message.header,
+                drop_tombstones=self._drops_old_tombstones,
+                horizon_ms=self._horizon_ms,
+            )
+            self._stats.records_read += count - 1  # the wrapper was taken for one
+            self._stats.keyless_records += left.keyless
+            if left.payload is None:
+                return _unchanged(chunk, position, header)._replace(records=count)
+            if left.kept == 0:
+                return None
+            kept = thinned(chunk, position, message, left)
+        except KafkaError:
+            self._stats.unreadable_batches += 1
+            return _unchanged(chunk, position, header)
+        if header.next_offset == self._job.first_uncleanable_offset:
+            # A wrapper cannot speak for an offset that it has lost; an empty batch can.
+            return Kept(kept.data + _emptied(header), kept.max_timestamp, left.kept)
+        return Kept(kept.data, kept.max_timestamp, left.kept, kept.last_offset)
 
     def _with_horizon(self, chunk: bytes, position: int, header: BatchHeader) -> Kept:
         """A marker nobody needs any more: readers may be half way through, so it goes later."""

@@ -36,8 +36,9 @@ class CleanedSegmentWriter:
 
     def add(self, header: BatchHeader, kept: Kept) -> int:
         """Take a batch over; returns how many bytes went to the file just now."""
+        last_offset = header.last_offset if kept.last_offset is None else kept.last_offset
         self._parts.append(kept.data)
-        self._notes.append((self._buffered, header.last_offset, kept.max_timestamp))
+        self._notes.append((self._buffered, last_offset, kept.max_timestamp))
         self._buffered += len(kept.data)
         return self.flush() if self._buffered >= _BUFFER_SIZE else 0
 

@@ -16,6 +16,7 @@ from headrace.log.cleaner.job import (
     CleanStats,
     SegmentFacts,
 )
+from headrace.log.cleaner.old_messages import as_batch
 from headrace.log.cleaner.sieve import DictSieve, Sieve
 from headrace.log.cleaner.source import read_chunks
 from headrace.log.cleaner.throttle import Throttle, unlimited
@@ -23,6 +24,7 @@ from headrace.log.cleaner.transactions import CleanedTransactions
 from headrace.log.file_names import LOG, OFFSET_INDEX, file_name
 from headrace.log.offset_index import OffsetIndex
 from headrace.log.scan import header_in_file
+from headrace.records.batch import MAGIC_V2
 from headrace.records.reader import unpack_records
 
 #: Below this much to read, loading Numba takes longer than it saves.
@@ -95,8 +97,11 @@ def _map_segment(
                 and header.last_offset >= job.first_dirty_offset
             ):
                 try:
-                    data = unpack_records(chunk, position, header)
-                    if not sieve.add(data, header, job.first_dirty_offset):
+                    if header.magic == MAGIC_V2:
+                        data, records = unpack_records(chunk, position, header), header
+                    else:
+                        data, records = as_batch(chunk, position)
+                    if not sieve.add(data, records, job.first_dirty_offset):
                         return False
                 except KafkaError:
                     pass  # unreadable: it stays, and speaks for no key
@@ -153,6 +158,7 @@ def _clean_group(
     transactions.keep_aborted = writer.add_aborted
     try:
         for segment in group:
+            batch_filter.begin(segment)
             for chunk, headers in read_chunks(_path(job, segment, LOG), 0, segment.size):
                 throttle(len(chunk))
                 for position, header in headers:

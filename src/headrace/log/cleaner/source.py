@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.records.batch import HEADER_SIZE, BatchHeader, check_batch, iter_headers, read_header
+from headrace.records.batch import HEADER_SIZE, MAGIC_V2, BatchHeader, check_batch
+from headrace.records.legacy import check_message, iter_any_headers, read_any_header
 
 CHUNK_SIZE = 4 * 1024 * 1024
 
@@ -25,12 +26,12 @@ def read_chunks(
         wanted = chunk_size
         while position < end:
             chunk = os.pread(fd, min(wanted, end - position), position)
-            headers = list(iter_headers(chunk))
+            headers = list(iter_any_headers(chunk))
             if not headers:
                 wanted = _next_size(path, chunk, position, end)
                 continue
             for at, header in headers:
-                check_batch(chunk, at, header)
+                (check_batch if header.magic == MAGIC_V2 else check_message)(chunk, at, header)
             yield chunk, headers
             at, header = headers[-1]
             position += at + header.size
@@ -40,9 +41,9 @@ def read_chunks(
 
 
 def _next_size(path: str, chunk: bytes, position: int, end: int) -> int:
-    """The size of a batch that is larger than the piece that was read."""
+    """The size of a batch or message that is larger than the piece that was read."""
     if len(chunk) >= HEADER_SIZE:
-        size = read_header(chunk).size
+        size = read_any_header(chunk).size
         if len(chunk) < size <= end - position:
             return size
     raise KafkaError(
