@@ -7,6 +7,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, Producer
 
+from headrace.spark import to_topic
 from headrace.testing import EmbeddedKafka
 
 _WARM_UP = 20
@@ -44,14 +45,13 @@ def _copy(
         .options(**tuned)
         .load()
     )
-    return (
-        stream.select("key", "value")
-        .writeStream.format(form)
-        .option("kafka.bootstrap.servers", bootstrap)
-        .option("topic", topics[1])
-        .option("checkpointLocation", str(directory / topics[1]))
-        .start()
-    )
+    rows = stream.select("key", "value")
+    if form == "headrace":
+        writer = to_topic(rows, topic=topics[1], bootstrap=bootstrap)
+    else:
+        writer = rows.writeStream.format(form).option("topic", topics[1])
+        writer = writer.option("kafka.bootstrap.servers", bootstrap)
+    return writer.option("checkpointLocation", str(directory / topics[1])).start()
 
 
 def _ping(node: EmbeddedKafka, topics: tuple[str, str], count: int) -> list[float]:

@@ -95,6 +95,8 @@ class Service:
             order = parse_order(await request.json(), datetime.now(UTC))
         except ValueError as error:
             raise HTTPException(400, str(error)) from error
+        except RecursionError as error:
+            raise HTTPException(400, "The JSON is nested too deeply.") from error
         try:
             order, is_new = await self._book.place(order)
         except KafkaException as error:

@@ -186,6 +186,29 @@ def test_a_source_that_is_no_topic_is_replayed_no_further(
     assert committed_values(servers, target) == Counter(range(50))
 
 
+def test_offsets_of_a_topic_with_the_same_name_elsewhere_are_not_committed_here(
+    spark: Any, node: EmbeddedKafka, apache: ApacheKafka, tmp_path: Path
+) -> None:
+    here, there = node.bootstrap_servers, apache.bootstrap
+    source, target = new_topic(there, 1), new_topic(here, 1)
+    node.create_topic(source)
+    produce(there, source, range(40))
+    checkpoint, group = tmp_path / "checkpoint", f"group-{target}"
+
+    def writer() -> Any:
+        rows = events(spark, there, source).select("key", "value")
+        where: dict[str, Any] = {"topic": target, "bootstrap": here, "group": group}
+        return to_topic(rows, exactly_once=True, checkpoint=str(checkpoint), **where)
+
+    run(writer())
+    assert all(offset < 0 for offset in group_offsets(here, group, source, 1).values())
+    # The batch is known as committed all the same.
+    for name in ("0", ".0.crc"):
+        (checkpoint / "commits" / name).unlink(missing_ok=True)
+    run(writer())
+    assert committed_values(here, target) == Counter(range(40))
+
+
 def test_mistakes_are_told_in_one_sentence(spark: Any, node: EmbeddedKafka) -> None:
     servers = node.bootstrap_servers
     df = spark.range(3).selectExpr("cast(id as string) as value")

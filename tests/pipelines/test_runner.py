@@ -10,6 +10,8 @@ from headrace.spark.pipelines import context
 from headrace.spark.pipelines.declaration import Pipeline, declared_in, pipeline
 from headrace.spark.pipelines.run_plan import RunOptions
 from headrace.spark.pipelines.state_directory import PipelineDirectory, StateDirectory
+from headrace.spark.stores.parquet import to_parquet
+from headrace.spark.topic_output import to_topic
 from headrace.testing import EmbeddedKafka
 from tests.support.readiness import eventually
 
@@ -253,3 +255,64 @@ def test_sources_of_other_kinds_are_read_as_ever(
     status = ended(start(declare(function, name="files"), once=True))
     assert (status.state, status.last_error) == ("finished", None)
     assert rows == [("a", "1"), ("b", "2")]
+
+
+def test_a_first_batch_at_the_end_that_fails_is_read_again_from_where_it_began(
+    start: Runs, node: EmbeddedKafka, tmp_path: Path
+) -> None:
+    topic = node.topic()
+    produce(node, topic, 5)
+    values: list[bytes] = []
+    is_down = True
+
+    def each(batch: Any, batch_id: int) -> None:
+        if is_down:
+            raise ValueError("the target is down")
+        values.extend(row.value for row in batch.select("value").collect())
+
+    def function(spark: Any) -> Any:
+        events = spark.readStream.format("headrace").option("subscribe", topic).load()
+        return events.writeStream.foreachBatch(each)
+
+    declared = declare(function, name="late")
+    run = start(declared)
+    # Records that come once it has begun are its own, whatever becomes of the first batch.
+    began = Path(directory(tmp_path, declared).generation(1), "initial-0.json")
+    eventually(lambda: began.exists() or not run.is_alive, timeout=_SECONDS)
+    produce(node, topic, 3, first=5)
+    assert ended(run).state == "failed"
+    produce(node, topic, 2, first=8)
+    is_down = False
+    assert ended(start(declared, once=True)).state == "finished"
+    assert values == [b"5", b"6", b"7", b"8", b"9"]
+
+
+def test_outputs_are_described_by_where_the_rows_go(
+    start: Runs, node: EmbeddedKafka, tmp_path: Path
+) -> None:
+    topic, copy = node.topic(), node.topic()
+    produce(node, topic, 3)
+    out = tmp_path / "out"
+
+    def exact(spark: Any) -> Any:
+        return to_topic(read(spark, topic).select("value"), topic=copy, exactly_once=True)
+
+    def files(spark: Any) -> Any:
+        return to_parquet(read(spark, topic), str(out))
+
+    def both(spark: Any) -> Any:
+        def each(batch: Any, batch_id: int) -> None:
+            to_parquet(batch, str(out / "own"))
+            to_topic(batch.select("value"), topic=copy, bootstrap=node.bootstrap_servers)
+
+        return read(spark, topic).writeStream.foreachBatch(each)
+
+    declared = [declare(function) for function in (exact, files, both)]
+    runs = [start(each, once=True) for each in declared]
+    assert [ended(run).last_error for run in runs] == [None] * 3
+    records = [directory(tmp_path, each).read_record() for each in declared]
+    assert [record.sink for record in records if record is not None] == [
+        f"topic {copy}, exactly once",
+        f"Parquet at {out}",
+        f"Parquet at {out}/own; topic {copy}",
+    ]

@@ -110,6 +110,34 @@ def test_stop_ends_a_run_in_another_terminal(
     assert command.status("copy")["state"] == "stopped"
 
 
+_PLAIN = """
+from headrace.spark import pipeline
+
+@pipeline
+def plain(spark):
+    known = spark.read.format("headrace").option("subscribe", "known").load()
+    events = spark.readStream.format("headrace").option("subscribe", "events")
+    rows = events.option("startingOffsets", "earliest").load().select("key", "value")
+    writer = rows.join(known.select("key"), "key").writeStream
+    return writer.format("headrace").option("topic", "joined")
+"""
+
+
+@pytest.mark.timeout(300)
+def test_plain_reads_and_writes_find_the_brokers_of_the_run(
+    command: PipelinesCommand, node: EmbeddedKafka, tmp_path: Path
+) -> None:
+    for topic in ("known", "events", "joined"):
+        node.create_topic(topic)
+    node.produce("known", ["x", "x"], keys=["a", "b"])
+    node.produce("events", ["1", "2", "3"], keys=["a", "c", "b"])
+    (tmp_path / "plain.py").write_text(_PLAIN)
+    command.environment["KAFKA_BOOTSTRAP_SERVERS"] = "127.0.0.1:1"
+    servers = ("--bootstrap-server", node.bootstrap_servers)
+    command.headrace("pipelines", "run", "plain.py", "--once", *servers)
+    assert sorted(row.value or b"" for row in node.consume("joined", count=2)) == [b"1", b"3"]
+
+
 def test_what_is_wrong_with_a_file_is_told_before_spark_starts(
     command: PipelinesCommand, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.spark import to_topic
 from headrace.testing import EmbeddedKafka
 from tests.support.apache_kafka import ApacheKafka
 
@@ -124,6 +125,45 @@ def test_a_stream_goes_on_where_it_stopped(spark: Any, servers: str, tmp_path: P
         query.awaitTermination()
     found = [int(row[1]) for row in read(spark, servers, target, "cast(value as string)")]
     assert sorted(found) == list(range(1_000))
+
+
+@pytest.mark.parametrize("mode", ["append", "update", "complete"])
+def test_a_stream_writes_as_a_step_of_its_query_in_every_output_mode(
+    spark: Any, node: EmbeddedKafka, tmp_path: Path, mode: str
+) -> None:
+    servers = node.bootstrap_servers
+    source, target = new_topic(servers), new_topic(servers)
+    wanted: list[str] = []
+    for part in range(2):
+        df = spark.range(part * 30, part * 30 + 30).selectExpr("cast(id % 4 as string) as value")
+        write(df, "kafka", servers, source)
+        stream = (
+            spark.readStream.format("headrace")
+            .option("kafka.bootstrap.servers", servers)
+            .option("subscribe", source)
+            .option("startingOffsets", "earliest")
+            .load()
+        )
+        if mode != "append":
+            stream = stream.groupBy("value").count()
+            stream = stream.selectExpr("value as key", "concat(value, '=', count) as value")
+        writer = to_topic(
+            stream.select("value"),
+            topic=target,
+            bootstrap=servers,
+            checkpoint=str(tmp_path / "checkpoint"),
+        )
+        query = writer.outputMode(mode).trigger(availableNow=True).start()
+        assert query.awaitTermination(120)
+        assert query.exception() is None
+        numbers = range(part * 30, part * 30 + 30)
+        if mode == "append":
+            wanted += [str(number % 4) for number in numbers]
+        else:
+            read_so_far = range(numbers.stop)
+            wanted += [f"{k}={sum(n % 4 == k for n in read_so_far)}" for k in range(4)]
+    found = [row[1] for row in read(spark, servers, target, "cast(value as string)")]
+    assert sorted(found) == sorted(wanted)
 
 
 def test_mistakes_are_told_in_one_sentence(spark: Any, node: EmbeddedKafka) -> None:

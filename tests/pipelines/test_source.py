@@ -165,6 +165,42 @@ def test_a_stream_goes_on_where_its_checkpoint_ended_and_finds_new_partitions(
     assert sum(sum(rows.values()) for rows in last["endOffset"].values()) == 180
 
 
+@pytest.mark.parametrize(
+    ("case", "tasks"), [("few records", 1), ("wanted in tasks", 3), ("large records", 3)]
+)
+def test_a_small_batch_comes_with_its_plan_and_any_other_through_tasks(
+    spark: Any, node: EmbeddedKafka, tmp_path: Path, case: str, tasks: int
+) -> None:
+    topic = node.topic(partitions=3)
+    send(node.bootstrap_servers, topic, 300)
+    if case == "large records":
+        producer = Producer({"bootstrap.servers": node.bootstrap_servers})
+        for partition in (0, 2):
+            producer.produce(topic, value=b"v" * 600_000, partition=partition)
+        producer.flush()
+    options = {"includeHeaders": "true", "subscribe": topic, "startingOffsets": "earliest"}
+    if case == "wanted in tasks":
+        options["minPartitions"] = "3"
+    reader = spark.readStream.format("headrace").options(**options)
+    reader = reader.option("kafka.bootstrap.servers", node.bootstrap_servers)
+    seen: list[Row] = []
+    counts: list[int] = []
+
+    def keep(frame: Any, batch: int) -> None:
+        counts.append(frame.rdd.getNumPartitions())
+        seen.extend(tuple(row[name] for name in COLUMNS) for row in frame.collect())
+
+    def query_of(reader: Any) -> Any:
+        writer = reader.load().writeStream.foreachBatch(keep)
+        return writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+
+    query = run_to_end(query_of, reader)
+    theirs = read(spark, node.bootstrap_servers, "kafka", subscribe=topic)
+    assert sorted(seen, key=lambda row: row[:3]) == theirs
+    assert counts == [tasks]
+    assert json.loads(query.lastProgress.json)["sources"][0]["latestOffset"] is not None
+
+
 def test_what_retention_took_fails_the_query_or_is_passed_over(
     spark: Any, node: EmbeddedKafka
 ) -> None:
@@ -240,5 +276,5 @@ def test_a_first_batch_that_failed_costs_no_records_that_came_meanwhile(
     following = again.latestOffset(planned, again.getDefaultReadLimit())
     (task,) = again.partitions(planned, following)
     assert task.value is not None
-    assert (task.value.start, task.value.end) == (10, 30)
+    assert [(work.start, work.end) for work in task.value] == [(10, 30)]
     again.stop()

@@ -1,6 +1,7 @@
 """Loads of a topic to Parquet: each record once, however often and however rudely they run."""
 
 import datetime
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from headrace.spark.errors import DataLossError, PipelineError
 from headrace.spark.stores.topic_loads import load_topic
 from headrace.testing import EmbeddedKafka
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.pipelines_command import PipelinesCommand
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -150,3 +152,30 @@ def test_aborted_records_stay_out_and_apache_kafka_is_loaded_the_same(
     assert loads["ours"] == loads["theirs"]
     assert len(loads["ours"]) == 10
     assert not any(b"aborted" in value for _, value in loads["ours"])
+
+
+def test_the_command_loads_a_slice_by_hour_and_goes_on_with_the_next_run(
+    spark: Any, node: EmbeddedKafka, tmp_path: Path
+) -> None:
+    topic = node.topic(partitions=3)
+    node.produce(topic, [b"%d" % n for n in range(60)], [b"%d" % n for n in range(60)])
+    command = PipelinesCommand(node, tmp_path)
+    out = tmp_path / "out"
+    arguments = ("pipelines", "load", topic, str(out), "--partitions", "0,2", "--by-hour")
+    try:
+        first = command.headrace(*arguments, "--group", "hourly", "--master", "local[2]")
+        node.produce(topic, [b"later"] * 30, [b"%d" % n for n in range(30)])
+        told = command.headrace(*arguments, "--group", "hourly", "-o", "json")
+    finally:
+        command.close()
+    rows = read(out)
+    assert {row["partition"] for row in rows} == {0, 2}
+    assert all(row["hour"].startswith("20") for row in rows)
+    later = sum(row["value"] == b"later" for row in rows)
+    assert 0 < later < 30
+    assert f"{topic}: {len(rows) - later} offsets in " in first
+    done = json.loads(told.splitlines()[-1])
+    assert (done["topic"], done["offsets"], done["group"]) == (topic, later, "hourly")
+    assert done["ending"][topic].keys() == {"0", "2"}
+    assert sum(done["ending"][topic].values()) == len(rows)
+    assert node.lag("hourly") == {(topic, 0): 0, (topic, 2): 0}

@@ -1,7 +1,7 @@
-"""`headrace pipelines run|list|status|describe|reset|stop`: pipelines on Spark.
+"""`headrace pipelines run|load|list|status|describe|reset|stop`: pipelines on Spark.
 
-Only `run` needs Spark and Java; the others read the state directory, and ask brokers where that is
-the question.
+Only `run` and `load` need Spark and Java; the others read the state directory, and ask brokers
+where that is the question.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.output import add_output_argument
+from headrace.cli.pipelines_load import add_load_parser, load
 from headrace.spark.errors import PipelineError
 from headrace.spark.pipelines.run_arguments import add_run_arguments, add_state_argument
 
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_parser = actions.add_parser("run", help="run the pipelines of a file until Ctrl-C")
     run_parser.add_argument("file", metavar="FILE", help="a Python file with @pipeline functions")
     add_run_arguments(run_parser)
+    add_load_parser(actions)
     listing = actions.add_parser("list", help="the pipelines that have run, and their state")
     status = actions.add_parser("status", help="how they go: rates, lag, batch times, state")
     status.add_argument("names", nargs="*", metavar="NAME", help="default: all")
@@ -48,6 +50,12 @@ def _add_reset_arguments(parser: argparse.ArgumentParser) -> None:
         help="drop what the pipeline keeps (counts, windows, joins); needed to move one that keeps"
         " state",
     )
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="properties file for the connection, where brokers ask for passwords: the record of a"
+        " pipeline keeps none",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--to-earliest", action="store_true", help="the first records there are")
     where.add_argument("--to-latest", action="store_true", help="only records that come from now")
@@ -70,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.action == "run":
             return _run(args)
+        if args.action == "load":
+            return load(args)
         if args.action == "reset":
             from headrace.cli.pipelines_reset import reset
 

@@ -7,8 +7,10 @@ start sees that and begins a new generation there.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 
+from headrace.cli.connecting import read_command_config
 from headrace.cli.consumer_groups_scenarios import new_offsets
 from headrace.cli.failure import CommandFailedError, UsageError
 from headrace.client.blocking import KafkaClient
@@ -20,7 +22,7 @@ from headrace.spark.options import kafka_settings
 from headrace.spark.pipelines.checkpoint_files import kafka_offsets, last_finished
 from headrace.spark.pipelines.context import Running
 from headrace.spark.pipelines.lock import RunLock
-from headrace.spark.pipelines.state_directory import Record, StateDirectory
+from headrace.spark.pipelines.state_directory import HIDDEN, Record, StateDirectory
 
 
 def reset(args: argparse.Namespace) -> int:
@@ -65,7 +67,7 @@ def _move(args: argparse.Namespace, record: Record) -> dict[TopicPartition, int]
     finished = last_finished(record.checkpoint)
     position = from_json(record.committed if finished is None else kafka_offsets(finished.sources))
     moved: dict[TopicPartition, int] = {}
-    for settings in _clusters(record):
+    for settings in clusters(record, read_command_config(args.command_config)):
         with KafkaClient(ClientConfig.from_settings(settings)) as client:
             committed = committed_offsets(client, record.group)
             partitions = sorted(set(committed) | set(position))
@@ -91,12 +93,23 @@ def _move(args: argparse.Namespace, record: Record) -> dict[TopicPartition, int]
     return moved
 
 
-def _clusters(record: Record) -> list[dict[str, str]]:
+def clusters(record: Record, given: Mapping[str, str]) -> list[dict[str, str]]:
+    """The settings of each cluster that the pipeline reads; `given` has what is not recorded."""
     found = {}
     for source in record.sources:
         settings = kafka_settings(source["options"])
-        if settings.get("bootstrap.servers"):
-            found[settings["bootstrap.servers"]] = settings
+        servers = settings.get("bootstrap.servers")
+        if not servers:
+            continue
+        settings |= {name: value for name, value in given.items() if name != "bootstrap.servers"}
+        hidden = sorted(name for name, value in settings.items() if value == HIDDEN)
+        if hidden:
+            raise CommandFailedError(
+                f"{servers} asks for {', '.join(hidden)}, which the record of pipeline"
+                f" {record.name} does not keep: put it into a properties file, and name that with"
+                " --command-config."
+            )
+        found[servers] = settings
     return list(found.values())
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from headrace.cli.output import print_json, styled, wants_json
+from headrace.spark.errors import PipelineError
 from headrace.spark.pipelines.checkpoint_files import last_finished
 from headrace.spark.pipelines.lock import holder_of
 from headrace.spark.pipelines.state_directory import PipelineDirectory, Record, StateDirectory
@@ -22,7 +23,7 @@ _WATCH_SECONDS = 1.0
 
 def list_pipelines(args: argparse.Namespace) -> int:
     state = StateDirectory.find(args.state_dir)
-    found = [(name, *_look(state.pipeline(name))) for name in state.names()]
+    found = [(name, *_look_at(state.pipeline(name))) for name in state.names()]
     rows = [
         {
             "name": name,
@@ -41,6 +42,7 @@ def list_pipelines(args: argparse.Namespace) -> int:
     else:
         cells = [(r["name"], r["state"], r["group"], str(r["generation"]), r["file"]) for r in rows]
         print("\n".join(aligned(("PIPELINE", "STATE", "GROUP", "GEN", "FILE"), cells, 5)))
+        _print_errors([status for _, _, status in found], "damaged")
     return 0
 
 
@@ -49,7 +51,7 @@ def status(args: argparse.Namespace) -> int:
     for name in args.names:
         state.existing(name)
     while True:
-        found = [_look(state.pipeline(n))[1] for n in args.names or state.names()]
+        found = [_look_at(state.pipeline(n))[1] for n in args.names or state.names()]
         if wants_json(args):
             print_json({"pipelines": found})
         else:
@@ -69,8 +71,12 @@ def _print_status(state: StateDirectory, found: list[dict[str, Any]], *, clear: 
     header, *lines = table(found)
     print(styled(header, "bold"))
     print("\n".join(lines))
+    _print_errors(found, "damaged", "failed", "retrying")
+
+
+def _print_errors(found: list[dict[str, Any]], *states: str) -> None:
     for each in found:
-        if each.get("lastError") and each.get("state") in ("failed", "retrying"):
+        if each.get("lastError") and each.get("state") in states:
             print(styled(f"{each['name']}: {each['lastError']}", "red"))
 
 
@@ -155,6 +161,15 @@ def _print_batches(seen: Mapping[str, Any]) -> None:
         print()
         header = ("BATCH", "FINISHED", "ROWS", "TIME", "OF IT WORK")
         print("\n".join(f"  {line}" for line in aligned(header, rows, 2)))
+
+
+def _look_at(directory: PipelineDirectory) -> tuple[Record, dict[str, Any]]:
+    """As `_look`; one whose files are damaged is shown as such, and hides no others."""
+    try:
+        return _look(directory)
+    except PipelineError as error:
+        damaged = {"name": directory.name, "state": "damaged", "lastError": str(error)}
+        return Record(directory.name, "-"), damaged
 
 
 def _look(directory: PipelineDirectory) -> tuple[Record, dict[str, Any]]:

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import time
+from collections.abc import Mapping
 
 from headrace.cli.failure import CommandFailedError
 from headrace.spark.pipelines.lock import Holder, holder_of
@@ -24,11 +25,24 @@ def stop(args: argparse.Namespace) -> int:
             print(f"{name} is not running.")
         else:
             holders[name] = holder
+    for name, holder in _with_them(state, holders).items():
+        print(f"{name} stops as well: it runs in the same process ({holder.pid}).")
+        holders[name] = holder
     for holder in set(holders.values()):
         os.kill(holder.pid, signal.SIGTERM)
     for name, holder in holders.items():
         _wait(name, state.pipeline(name).lock, holder, args.timeout)
     return 0
+
+
+def _with_them(state: StateDirectory, holders: Mapping[str, Holder]) -> dict[str, Holder]:
+    """The other pipelines of the same processes."""
+    found = {}
+    for name in state.names():
+        holder = None if name in holders else holder_of(state.pipeline(name).lock)
+        if holder is not None and holder in holders.values():
+            found[name] = holder
+    return found
 
 
 def _wait(name: str, lock: str, holder: Holder, timeout: float) -> None:

@@ -8,7 +8,6 @@ transaction; a batch that is run again after its commit is recognised by them an
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -82,11 +81,19 @@ class BatchTransactions:
             except FencedError:
                 raise
             except Exception as error:  # Spark's, of any class
-                self._abort()
+                left_open = self._abort()
+                if isinstance(left_open, FencedError):
+                    raise left_open from error
                 if ledger.failure is None or isinstance(error, KafkaError):
                     raise
                 if not ledger.worth_a_retry:
                     raise PipelineError(ledger.failure) from error
+                if left_open is not None:
+                    # Its coordinator would take another attempt for that of another run.
+                    raise PipelineError(
+                        f"{ledger.failure} Its transaction could not be aborted either:"
+                        f" {left_open.message} The next run aborts it and writes the batch again."
+                    ) from error
                 if attempt == ATTEMPTS:
                     raise
                 _log.warning(
@@ -138,10 +145,13 @@ class BatchTransactions:
         self._has_begun = True
         return producer
 
-    def _abort(self) -> None:
-        # If it cannot be aborted now, the next transaction's beginning aborts it.
-        with contextlib.suppress(KafkaError):
+    def _abort(self) -> KafkaError | None:
+        """Why the transaction is still open, if it is; the next beginning of a run aborts it."""
+        try:
             self._transaction.end(commit=False)
+        except KafkaError as error:
+            return error
+        return None
 
 
 def _task_function(plan: TaskPlan) -> Callable[[Iterator[Any]], Iterator[Any]]:

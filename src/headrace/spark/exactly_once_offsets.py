@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.client.blocking import KafkaClient
 from headrace.client.groups_offsets import CommittedOffset, committed_offsets
 from headrace.client.leaders import TopicPartition, find_leaders
+from headrace.spark.options import kafka_settings, with_default_servers
 
 #: Set by Spark on the thread of a query.
 _QUERY_ID = "sql.streaming.queryId"
 #: The JVM's side of a streaming source written in Python. It has no better name for ours; another
 #: one with offsets of the same shape, for topics that exist in the cluster, is not to be expected.
 _PYTHON_SOURCE = "PythonMicroBatchStream"
+_STREAM_NODE = "StreamingDataSourceV2ScanRelation"
 
 _QUERY, _BATCH = "query", "batch"
 
@@ -29,31 +32,52 @@ def query_id(spark: Any) -> str | None:
     return None if found is None else str(found)
 
 
-def source_offsets(spark: Any, query: str, batch_id: int) -> dict[TopicPartition, int]:
+@dataclass(frozen=True, slots=True)
+class SourceEnd:
+    """Where a batch ends in one source, and the settings of the cluster it reads."""
+
+    offsets: Mapping[TopicPartition, int]
+    #: Empty if Spark does not tell.
+    kafka: Mapping[str, str] = field(default_factory=dict)
+
+
+def source_ends(spark: Any, query: str, batch_id: int) -> list[SourceEnd]:
     """Where the batch ends in the topics that `format("headrace")` reads.
 
     `spark` is the session that the query was started in: a batch has a copy of it, which knows
     nothing of queries.
     """
-    found: dict[TopicPartition, int] = {}
-    for text in _logged_offsets(spark, query, batch_id):
-        found |= parse_offsets(text)
-    return found
-
-
-def _logged_offsets(spark: Any, query: str, batch_id: int) -> Iterable[str]:
     handle = spark._jsparkSession.streams().get(spark._jvm.java.util.UUID.fromString(query))
     if handle is None:
-        return
+        return []
     execution = handle.streamingQuery()
     entry = execution.offsetLog().get(batch_id)
     if not entry.isDefined():
-        return
+        return []
+    relations = _relations(execution)
     offsets, sources = entry.get().offsets(), execution.sources()
+    found = []
     for index in range(offsets.length()):
-        offset = offsets.apply(index)
-        if offset.isDefined() and _PYTHON_SOURCE in sources.apply(index).getClass().getName():
-            yield offset.get().json()
+        offset, source = offsets.apply(index), sources.apply(index)
+        if offset.isDefined() and _PYTHON_SOURCE in source.getClass().getName():
+            ends = parse_offsets(offset.get().json())
+            found.append(SourceEnd(ends, _settings(relations, source)))
+    return found
+
+
+def _relations(execution: Any) -> list[Any]:
+    """The nodes of the query's plan that read streams; a stream itself has no public options."""
+    leaves = execution.logicalPlan().collectLeaves()
+    nodes = [leaves.apply(index) for index in range(leaves.length())]
+    return [node for node in nodes if _STREAM_NODE in node.getClass().getName()]
+
+
+def _settings(relations: Iterable[Any], source: Any) -> dict[str, str]:
+    for node in relations:
+        if node.stream().equals(source):
+            options = dict(node.relation().options().asCaseSensitiveMap())
+            return with_default_servers(kafka_settings(options))
+    return {}
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
@@ -90,7 +114,7 @@ def has_seen(
 def existing(
     client: KafkaClient, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Without the topics of other clusters, whose offsets no transaction here can hold."""
+    """Without what is not there any more, whose offsets no transaction can hold."""
     known = find_leaders(client, {topic for topic, _ in offsets}) if offsets else {}
     return {partition: offset for partition, offset in offsets.items() if partition in known}
 
@@ -104,9 +128,19 @@ def with_metadata(
     }
 
 
+def committed_by(metadata: str) -> str | None:
+    """The query whose transaction committed an offset; None if it was none of ours."""
+    return _mark(metadata)[0]
+
+
 def _is_from(metadata: str, query: str, batch: int) -> bool:
+    owner, last = _mark(metadata)
+    return owner == query and last >= batch
+
+
+def _mark(metadata: str) -> tuple[str | None, int]:
     try:
         fields = json.loads(metadata)
-        return bool(fields[_QUERY] == query and int(fields[_BATCH]) >= batch)
+        return str(fields[_QUERY]), int(fields[_BATCH])
     except (ValueError, KeyError, TypeError):
-        return False
+        return None, -1

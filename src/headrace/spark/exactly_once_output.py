@@ -10,18 +10,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.base.errors import KafkaError
+from headrace.client.groups_offsets import committed_offsets
 from headrace.client.leaders import TopicPartition
 from headrace.client.metadata import ask_topics
 from headrace.spark.errors import OptionError
 from headrace.spark.exactly_once import BatchTransactions, GroupOffsets, Writing
+from headrace.spark.exactly_once_cluster import HomeCluster
 from headrace.spark.exactly_once_offsets import (
     existing,
     has_seen,
     metadata_for,
     query_id,
-    source_offsets,
+    source_ends,
     with_metadata,
 )
+from headrace.spark.exactly_once_rivals import check_alone
+from headrace.spark.offsets import from_json
 from headrace.spark.pipelines import context
 from headrace.spark.sink_errors import in_one_sentence
 from headrace.spark.sink_options import SinkOptions
@@ -44,6 +48,7 @@ class ExactlyOnceOutput:
         self._group = group
         self._transactional_id = transactional_id
         self._timeout = timeout
+        self._home = HomeCluster(options.kafka)
         self._transactions: BatchTransactions | None = None
         #: The last batch that we know to be committed, with its query.
         self._last: tuple[str, int] | None = None
@@ -54,9 +59,8 @@ class ExactlyOnceOutput:
         group = self._group or (running.group if running is not None else None)
         try:
             transactions = self._open(group, query)
-            source = existing(
-                transactions.client, source_offsets(self._spark, query, batch_id) if group else {}
-            )
+            ends = source_ends(self._spark, query, batch_id) if group else []
+            source = existing(transactions.client, self._home.offsets_of(ends))
             if running is not None and group == running.group:
                 # Offsets of another cluster are not ours to commit: the runner does it then.
                 running.commits_offsets_itself = bool(source)
@@ -68,6 +72,8 @@ class ExactlyOnceOutput:
                     if has_seen(transactions.client, name, rows, query, batch_id):
                         self._last = (query, batch_id)
                         return
+                if group is not None and source:
+                    self._check_alone(transactions, group, query, batch_id, running)
             transactions.write(df, lambda: marks)
         except KafkaError as error:
             self._close()
@@ -109,6 +115,25 @@ class ExactlyOnceOutput:
         client = transactions.client
         client.retry(lambda: ask_topics(client.any_node(), [topic], create=True))
         return {name: with_metadata({(topic, 0): batch_id}, metadata_for(query, batch_id))}
+
+    def _check_alone(
+        self,
+        transactions: BatchTransactions,
+        group: str,
+        query: str,
+        batch_id: int,
+        running: context.Running | None,
+    ) -> None:
+        """The first batch of a run starts where the group stands, or nobody else may have it."""
+        if batch_id > 0:
+            start = self._home.offsets_of(source_ends(self._spark, query, batch_id - 1))
+        elif running is not None and group == running.group:
+            start = from_json(running.starting or {})
+        else:
+            return  # a new checkpoint of the user's own: from where it reads is theirs to say
+        committed = committed_offsets(transactions.client, group, require_stable=True)
+        name = running.name if running is not None else None
+        check_alone(committed, start, query, group, name)
 
     def _close(self) -> None:
         """After an error the next run starts afresh: what is committed is looked up again."""

@@ -20,6 +20,7 @@ from headrace.spark.exactly_once_ledger import Messages, WriterLedger
 
 _LINE_BYTES_MAX = 1 << 20
 _END_S = 5.0
+_ACCEPT_PAUSE_S = 0.02
 #: An executor whose machine is gone is noticed after about this long: 10 s and three probes.
 _KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 
@@ -43,6 +44,7 @@ class LedgerService:
         self._open: dict[int, socket.socket] = {}
         self._threads: list[threading.Thread] = []
         self._next = 0
+        self._closing = threading.Event()
         self._listener = socket.create_server(
             (bind_address, port), family=_family(bind_address), backlog=1024
         )
@@ -60,6 +62,7 @@ class LedgerService:
 
     def close(self) -> None:
         """Whoever still writes is told by the end of the connection, and is lost to the ledger."""
+        self._closing.set()
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -71,22 +74,33 @@ class LedgerService:
             thread.join(_END_S)
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
+        while not self._closing.is_set():
+            try:
                 connection, _ = self._listener.accept()
+            except OSError:
+                # A caller that has gone again, or no descriptor left for now; unless we close.
+                self._closing.wait(_ACCEPT_PAUSE_S)
+                continue
+            try:
                 _keep_alive(connection)
-                with self._lock:
-                    self._next += 1
-                    number = self._next
-                    self._open[number] = connection
-                thread = threading.Thread(
-                    target=self._serve,
-                    args=(number, connection),
-                    name=f"headrace-transaction-{number}",
-                    daemon=True,
-                )
-                self._threads.append(thread)
-                thread.start()
+            except OSError:
+                connection.close()
+                continue
+            self._begin(connection)
+
+    def _begin(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._next += 1
+            number = self._next
+            self._open[number] = connection
+        thread = threading.Thread(
+            target=self._serve,
+            args=(number, connection),
+            name=f"headrace-transaction-{number}",
+            daemon=True,
+        )
+        self._threads.append(thread)
+        thread.start()
 
     def _serve(self, number: int, connection: socket.socket) -> None:
         task: int | None = None

@@ -6,6 +6,7 @@ any task starts.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ from headrace.spark.offset_specs import (
     parse_timestamp,
     parse_timestamps,
 )
+
+#: The brokers of whoever names none, as for all tools.
+SERVERS_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 
 _KAFKA = "kafka."
 
@@ -80,6 +84,8 @@ class SourceOptions:
     #: While this file exists on the driver, no new batch begins: that is how a runner lets the
     #: running one end before it stops.
     pause_file: str | None = None
+    #: Where a runner keeps where the query began, for a restart before its first batch is finished.
+    initial_offsets_file: str | None = None
     fetch_offset_retries: int = 3
     fetch_offset_retry_ms: int = 10
 
@@ -118,6 +124,7 @@ class SourceOptions:
             max_records_per_partition=_count(given, "maxRecordsPerPartition"),
             include_headers=_flag(given, "includeHeaders", default=False),
             pause_file=given.get("headrace.pause.file"),
+            initial_offsets_file=given.get("headrace.initial.offsets.file"),
             fetch_offset_retries=_count(given, "fetchOffset.numRetries") or 3,
             fetch_offset_retry_ms=_count(given, "fetchOffset.retryIntervalMs") or 10,
         )
@@ -132,11 +139,22 @@ def kafka_settings(options: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def with_default_servers(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings, with the brokers of the environment if they name none.
+
+    That is what the tools do. The runner puts its own brokers there before Spark starts, since the
+    process that plans a query knows nothing of the session's settings.
+    """
+    known = settings.get("bootstrap.servers", "").strip() or os.environ.get(SERVERS_VARIABLE, "")
+    return {**settings, "bootstrap.servers": known} if known else dict(settings)
+
+
 def client_config(settings: Mapping[str, str]) -> ClientConfig:
     """The client that `kafka.*` options describe; raises OptionError."""
     if not settings.get("bootstrap.servers", "").strip():
         raise OptionError(
-            "Option kafka.bootstrap.servers is missing: name a broker, for instance localhost:9092."
+            "Option kafka.bootstrap.servers is missing: name a broker, for instance localhost:9092,"
+            f" or set the environment variable {SERVERS_VARIABLE}."
         )
     try:
         return ClientConfig.from_settings(settings, client_id="headrace-spark")
@@ -145,7 +163,7 @@ def client_config(settings: Mapping[str, str]) -> ClientConfig:
 
 
 def _read_settings(given: Mapping[str, str]) -> ReadSettings:
-    kafka = kafka_settings(given)
+    kafka = with_default_servers(kafka_settings(given))
     for name, instead in _REFUSED.items():
         if name in kafka:
             raise OptionError(f"kafka.{name} is not supported: {instead}.")

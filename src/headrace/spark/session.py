@@ -7,6 +7,7 @@ the log is quiet. Whatever `--conf` or spark-submit say comes before.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.spark.errors import PipelineError
+from headrace.spark.options import SERVERS_VARIABLE
+from headrace.spark.shared_environment import settle_environment
 from headrace.spark.worker_python import worker_python
 
 BOOTSTRAP = "spark.headrace.bootstrap.servers"
@@ -94,6 +97,9 @@ def open_session(config: SessionConfig) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    if config.bootstrap_servers:
+        # For the processes that plan queries, which the JVM starts with its own environment.
+        os.environ[SERVERS_VARIABLE] = config.bootstrap_servers
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     given = dict(SparkConf(loadDefaults=True).getAll()) if is_submitted else {}
     settings = session_settings(config, given)
@@ -117,16 +123,32 @@ def open_session(config: SessionConfig) -> Any:
     return session
 
 
+def close_session(spark: Any) -> None:
+    """End Spark's Java process as well, unless it is the one that started us (spark-submit)."""
+    gateway = spark.sparkContext._gateway
+    process = gateway.proc
+    # It may have ended by itself, and then nothing answers any more.
+    with contextlib.suppress(Exception):
+        spark.stop()
+    if process is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+        process.stdin.close()
+        process.wait()
+
+
 def use_in_this_thread(session: Any) -> None:
     """Make the session known to the JVM thread that serves this one.
 
     Spark looks for data sources written in Python in the active session, and a thread of ours has
-    none of its own: `writeStream.format("headrace")` would not be found.
+    none of its own: `writeStream.format("headrace")` would not be found. Queries may be started at
+    once then.
     """
     from pyspark.sql import SparkSession
 
     found = SparkSession._get_j_spark_session_class(session._jvm)
     found.setActiveSession(session._jsparkSession)
+    settle_environment(session)
 
 
 def _python(log_file: str | None) -> str:

@@ -13,7 +13,7 @@ from headrace.client.config import ClientConfig
 from headrace.client.send_config import IN_FLIGHT_MAX, SendConfig
 from headrace.records.codecs import LEVELS, Codec
 from headrace.spark.errors import OptionError
-from headrace.spark.options import client_config, kafka_settings
+from headrace.spark.options import client_config, kafka_settings, with_default_servers
 
 #: Settings of Kafka's producer that cannot be the user's here, and what to do instead.
 _REFUSED = {
@@ -48,7 +48,7 @@ class SinkOptions:
     def parse(cls, options: Mapping[str, str]) -> SinkOptions:
         """Check the options of a write; raises OptionError."""
         given = {name.lower(): value for name, value in options.items()}
-        kafka = kafka_settings(given)
+        kafka = with_default_servers(kafka_settings(given))
         for name, instead in _REFUSED.items():
             if name in kafka:
                 raise OptionError(f"kafka.{name} is not supported: {instead}.")

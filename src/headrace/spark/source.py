@@ -23,23 +23,23 @@ _clients: dict[tuple[tuple[str, str], ...], KafkaClient] = {}
 
 
 class RangePartition(InputPartition):
-    """The work of one task."""
+    """The work of one task: a stretch of a partition, or several small ones."""
 
-    def __init__(self, work: OffsetRange) -> None:
-        self.value: OffsetRange | None = work
+    def __init__(self, *work: OffsetRange) -> None:
+        self.value: tuple[OffsetRange, ...] | None = work
 
 
 def read_range(
     settings: ReadSettings, partition: RangePartition, names: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """What a task does; connections stay open for the next one in this process."""
-    if partition.value is None:
-        return iter(())  # a batch without partitions has one task with nothing to do
     key = tuple(sorted(settings.kafka.items()))
     client = _clients.get(key)
     if client is None:
         client = _clients[key] = KafkaClient(settings.client_config())
-    return RangeReader(client, partition.value, settings, names).batches()
+    # A batch without partitions has one task with nothing to do.
+    for work in partition.value or ():
+        yield from RangeReader(client, work, settings, names).batches()
 
 
 class BatchReader(DataSourceReader):

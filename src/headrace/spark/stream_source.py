@@ -20,9 +20,11 @@ from headrace.client.leaders import TopicPartition
 from headrace.client.offsets import LATEST
 from headrace.spark.cluster_offsets import ClusterOffsets
 from headrace.spark.errors import DataLossError
+from headrace.spark.initial_offsets import recall, remember
 from headrace.spark.offsets import OffsetJson, Offsets, from_json, to_json
 from headrace.spark.options import SourceOptions
 from headrace.spark.planning import limit_offsets
+from headrace.spark.small_batches import RowCarrier, one_task, read_small
 from headrace.spark.source import RangePartition, plan_tasks, read_range
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._final: dict[TopicPartition, int] | None = None
         self._latest: dict[TopicPartition, int] = {}
         self._last_batch_at = time.monotonic()
+        #: Of a batch so small that it was read while it was planned.
+        self._rows: list[pa.RecordBatch] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """Executors get the settings; the connection stays on the driver."""
@@ -53,7 +57,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> OffsetJson:  # noqa: N802 - Spark's name
         found = self._offsets.require_partitions()
-        self._initial = self._offsets.resolve(self._options.starting, found, "startingOffsets")
+        self._initial = recall(self._options)
+        if self._initial is None:
+            self._initial = self._offsets.resolve(self._options.starting, found, "startingOffsets")
+            remember(self._options, self._initial)
         return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
@@ -90,7 +97,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if known == self._initial:
             begin = self._before_end(begin, until)
         self._check_complete(known, begin, until)
-        return plan_tasks(self._options, begin, until)
+        tasks = plan_tasks(self._options, begin, until)
+        rows = read_small(self._options, tasks, self._names)
+        return tasks if rows is None else self._hand_over(tasks, rows)
 
     def stop(self) -> None:
         if self._cluster is not None:
@@ -102,6 +111,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_range(self._options.read, partition, self._names)
 
     # ---------------------------------------------------------------- planning
+
+    def _hand_over(
+        self, tasks: list[RangePartition], rows: list[pa.RecordBatch]
+    ) -> list[RangePartition]:
+        """Let PySpark find the rows with the plan: it asks only readers of its own kind for them.
+
+        So the reader is one for that question, which comes next, and itself again afterwards.
+        """
+        self._rows = rows
+        self.__class__ = _ReaderWithRows
+        return [one_task(tasks)]
 
     @property
     def _offsets(self) -> ClusterOffsets:
@@ -166,3 +186,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 " with what is there."
             )
         logger.warning("%s: the query goes on with what is there.", what)
+
+
+class _ReaderWithRows(StreamReader, RowCarrier):
+    """A reader that has just read a small batch."""
+
+    def getCache(self, start: OffsetJson, end: OffsetJson) -> Iterator[pa.RecordBatch]:  # noqa: N802
+        self.__class__ = StreamReader
+        rows, self._rows = self._rows, []
+        return iter(rows)

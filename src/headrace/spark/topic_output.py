@@ -14,6 +14,7 @@ from headrace.spark.pipelines import context
 from headrace.spark.session import BOOTSTRAP
 from headrace.spark.sink_columns import check_columns
 from headrace.spark.sink_errors import in_one_sentence
+from headrace.spark.sink_in_query import write_in_query
 from headrace.spark.sink_options import SinkOptions
 
 _TIMEOUT = "kafka.transaction.timeout.ms"
@@ -46,8 +47,11 @@ def to_topic(
     spark = df.sparkSession
     given = _all_options(spark, topic, bootstrap, options)
     parsed = SinkOptions.parse({k: v for k, v in given.items() if k != _TIMEOUT})
-    check_columns(df.schema, parsed.topic)
+    columns = check_columns(df.schema, parsed.topic)
     if not df.isStreaming:
+        running = context.current(spark)
+        if running is not None:
+            running.add_output(_described(parsed, exactly_once=False))
         if not exactly_once:
             df.write.format("headrace").mode("append").options(**given).save()
             return None
@@ -55,17 +59,24 @@ def to_topic(
         _write_batch(df, Writing(parsed, name, *_timeout(given)))
         return None
     writer = df.writeStream
+    running = context.building()
+    if running is not None:
+        running.add_output(_described(parsed, exactly_once=exactly_once))
     if exactly_once:
         output = ExactlyOnceOutput(
             spark, parsed, group=group, transactional_id=transactional_id, timeout=_timeout(given)
         )
-        running = context.building()
         if running is not None:
             running.commits_offsets_itself = group in (None, running.group)
         writer = writer.foreachBatch(output)
     else:
-        writer = writer.format("headrace").options(**given)
+        writer = write_in_query(df, parsed, columns)
     return writer if checkpoint is None else writer.option("checkpointLocation", checkpoint)
+
+
+def _described(options: SinkOptions, *, exactly_once: bool) -> str:
+    where = "topics by row" if options.topic is None else f"topic {options.topic}"
+    return f"{where}, exactly once" if exactly_once else where
 
 
 def _write_batch(df: Any, writing: Writing) -> None:

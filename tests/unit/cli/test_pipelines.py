@@ -137,6 +137,67 @@ def test_a_dropped_state_is_remembered_for_the_next_start(
     assert "dropped at the next start" in shown(capsys, "describe", "orders")
 
 
+def test_a_damaged_record_is_shown_and_hides_no_others(
+    state: StateDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("orders", "payments", "counts"):
+        has_run(state, name)
+    Path(state.pipeline("orders").path, "pipeline.json").write_text('{"name": "ord')
+    Path(state.pipeline("payments").path, "pipeline.json").write_text("[]")
+    for action in ("list", "status"):
+        found = json.loads(shown(capsys, action, "-o", "json"))["pipelines"]
+        states = {row["name"]: row["state"] for row in found}
+        assert states == {"orders": "damaged", "payments": "damaged", "counts": "died"}
+        assert "orders/pipeline.json is damaged: " in shown(capsys, action)
+    assert "is damaged" in shown(capsys, "describe", "orders", code=1)
+
+
+_HOLDER = """
+import signal, sys
+from headrace.spark.pipelines.lock import RunLock
+locks = [RunLock(path) for path in sys.argv[1:]]
+print(all(lock.acquire() for lock in locks), flush=True)
+signal.pause()
+"""
+
+
+def test_stop_says_what_else_it_stops(
+    state: StateDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("orders", "counts", "other"):
+        has_run(state, name)
+    locks = [state.pipeline(name).lock for name in ("orders", "counts")]
+    command = [sys.executable, "-c", _HOLDER, *locks]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "True\n"
+        text = shown(capsys, "stop", "orders")
+    assert f"counts stops as well: it runs in the same process ({holder.pid}).\n" in text
+    assert "orders has stopped.\n" in text
+    assert "counts has stopped.\n" in text
+    assert "other" not in text
+
+
+def test_a_reset_asks_for_the_passwords_that_are_not_recorded(
+    state: StateDirectory, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    has_run(state)
+    record = state.pipeline("orders").read_record()
+    assert record is not None
+    record.sources[0]["options"] |= {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "kafka.sasl.jaas.config": "(hidden)",
+    }
+    state.pipeline("orders").write_record(record)
+    text = shown(capsys, "reset", "orders", "--to-earliest", code=1)
+    assert text.startswith("127.0.0.1:1 asks for sasl.jaas.config, which the record of pipeline")
+    assert "--command-config" in text
+    (tmp_path / "secret.properties").write_text("sasl.jaas.config=x\n")
+    config = ("--command-config", str(tmp_path / "secret.properties"))
+    text = shown(capsys, "reset", "orders", "--to-earliest", *config, code=1)
+    assert text.startswith("No broker can be reached at 127.0.0.1:1")
+
+
 def test_the_commands_load_without_pyspark() -> None:
     program = (
         "import sys; sys.modules['pyspark'] = None; from headrace.cli.main import main;"

@@ -97,6 +97,8 @@ def test_orders_are_searched_in_the_view(client: Callable[[], TestClient], tmp_p
         view.put([{**parse_order({"customer": "ann", "product": "tea"}, NOW), "id": "a"}])
         assert [order["id"] for order in service.get("/orders?q=tea").json()] == ["a"]
         assert service.get("/orders?limit=x").status_code == 400
+        for body in ("{", "[" * 200_000):
+            assert service.post("/orders", content=body).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,25 @@ def test_settings_of_kafka_pass_through() -> None:
         ({"subscribe": "a", "kafka.security.protocol": "X"}, "security.protocol"),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(options: dict[str, str], sentence: str) -> None:
+def test_a_mistake_is_told_in_one_sentence(
+    options: dict[str, str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
     with pytest.raises(OptionError, match=sentence):
         stream(**options)
+
+
+def test_who_names_no_brokers_reads_from_those_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "environment:9092")
+    named = {"subscribe": "orders", "kafka.bootstrap.servers": "named:9092"}
+    found = SourceOptions.parse(named, is_streaming=True)
+    assert found.read.kafka["bootstrap.servers"] == "named:9092"
+    del named["kafka.bootstrap.servers"]
+    found = SourceOptions.parse(named, is_streaming=True)
+    # In the settings themselves: tasks elsewhere have another environment.
+    assert found.read.kafka["bootstrap.servers"] == "environment:9092"
 
 
 def test_a_batch_has_to_have_something_to_read() -> None:

@@ -87,7 +87,10 @@ def test_without_idempotence_order_is_kept_by_one_request_at_a_time() -> None:
         ({**SERVERS, "kafka.security.protocol": "SASL_SSL"}, "security.protocol"),
     ],
 )
-def test_options_that_cannot_be_right_are_told(options: dict[str, str], sentence: str) -> None:
+def test_options_that_cannot_be_right_are_told(
+    options: dict[str, str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
     with pytest.raises(OptionError, match=sentence):
         SinkOptions.parse(options)
 

@@ -14,12 +14,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from headrace.spark.offsets import OffsetJson
 
 #: Set by Spark on the thread of a query for as long as the query lives.
 _QUERY_ID = "sql.streaming.queryId"
 #: Set for each batch; its first line is the name of the query.
 _DESCRIPTION = "spark.job.description"
+
+_BETWEEN = "; "
+#: A path or a table may have the day in its name.
+_OUTPUTS_SHOWN = 8
 
 #: What marks an offset in a group as committed by a pipeline, not moved there by somebody.
 _MARK = "headrace-pipeline"
@@ -38,10 +44,18 @@ class Running:
     generation: int = 1
     bootstrap_servers: str = ""
     schema_registry_url: str = ""
+    #: Where this generation began, if it did not begin where its source's options say.
+    starting: OffsetJson | None = None
     #: An output sets this when the offsets are part of its own transaction.
     commits_offsets_itself: bool = False
     #: An output says here in a few words where the rows go, for people: "topic validated".
     output: str = ""
+
+    def add_output(self, what: str) -> None:
+        """An output names itself; a function of `foreachBatch` may have several."""
+        known = self.output.split(_BETWEEN) if self.output else []
+        if what not in known and len(known) < _OUTPUTS_SHOWN:
+            self.output = _BETWEEN.join([*known, what])
 
     @property
     def instance(self) -> str:
@@ -54,13 +68,21 @@ class Running:
         return json.dumps({_MARK: self.name, **place}, separators=(",", ":"))
 
 
-def committed_batch(metadata: str) -> tuple[int, int] | None:
-    """Generation and batch id of an offset that a pipeline committed; None of any other."""
+class Mark(NamedTuple):
+    """Whose an offset is: the pipeline that committed it, and after which batch."""
+
+    name: str
+    generation: int
+    batch_id: int
+
+
+def committed_batch(metadata: str) -> Mark | None:
+    """The mark of an offset that a pipeline committed; None of any other."""
     if _MARK not in metadata:
         return None
     try:
         found = json.loads(metadata)
-        return int(found["generation"]), int(found["batch"])
+        return Mark(str(found[_MARK]), int(found["generation"]), int(found["batch"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -36,6 +36,7 @@ _PASSING = re.compile(
     # Our own sentences, where another error was made of the client's.
     r"|No broker can be reached at|did not answer in time|closed the connection"
     r"|broke the connection|could not be written to"
+    r"|RegistryUnavailableError|The schema registry does not answer"
     r"|Illegal size \d+ of collection"  # Spark changed a map that another query serialized
     r"|Python worker failed to connect back"  # it had ten seconds, on a machine that is busy
     + "".join(
@@ -82,6 +83,11 @@ def changed(name: str, what: str) -> Failure:
         " --state`.",
         is_change=True,
     )
+
+
+def may_pass(sentence: str) -> bool:
+    """Whether somebody is away, going by what was said."""
+    return _PASSING.search(sentence) is not None
 
 
 def explain(text: str, name: str = "it") -> Failure:

@@ -87,7 +87,9 @@ def _send_by_value(module: ModuleType) -> None:
 
 def describe_in(error: BaseException, path: str) -> str:
     """`NameError: ... (orders.py, line 7: print(x))`: the error, and the user's own line."""
-    text = f"{type(error).__name__}: {error}".strip().rstrip(":")
+    # A SyntaxError tells its place itself, and less of it.
+    said = error.msg if isinstance(error, SyntaxError) else error
+    text = f"{type(error).__name__}: {said}".strip().rstrip(":")
     return f"{text} ({place_in(error, path)})"
 
 

@@ -13,7 +13,7 @@ from headrace.spark.errors import PipelineError
 from headrace.spark.pipelines import context
 from headrace.spark.pipelines.committing import Commits
 from headrace.spark.pipelines.declaration import Pipeline
-from headrace.spark.pipelines.failures import Failure, explain
+from headrace.spark.pipelines.failures import Failure, explain, may_pass
 from headrace.spark.pipelines.query import Query
 from headrace.spark.pipelines.retrying import Retries
 from headrace.spark.pipelines.run_plan import RunOptions
@@ -100,7 +100,9 @@ class PipelineRun:
         try:
             failure = self._run_query()
         except PipelineError as error:
-            failure = Failure(str(error).removeprefix(f"Pipeline {self.pipeline.name}: "))
+            sentence = str(error).removeprefix(f"Pipeline {self.pipeline.name}: ")
+            # A registry that is away while the query is made again, for instance.
+            failure = Failure(sentence, passes=self._has_started and may_pass(sentence))
         except KafkaError as error:
             # At the first start an address that nobody answers at is a mistake more often.
             failure = Failure(str(error), passes=self._has_started)
@@ -198,7 +200,7 @@ class PipelineRun:
 
     def _outcome(self, query: Query) -> Failure | None:
         text = query.exception_text()
-        if text is None or self._stop.is_set():
+        if text is None or query.was_stopped:
             return None
         return explain(text, self.pipeline.name)
 

@@ -49,11 +49,32 @@ class Known:
 
 def decide(known: Known) -> Start:
     """Where to start; raises PipelineError if that is for the user to say."""
+    _check_owner(known)
     if known.record is None:
         return _first(known)
     if known.record.drop_state:
         return _anew(known, known.record)
     return _again(known, known.record)
+
+
+def _check_owner(known: Known) -> None:
+    """Two pipelines with one group would each take the other's offsets for a move of its own."""
+    marks = (committed_batch(found.metadata) for found in known.committed.values())
+    others = sorted({mark.name for mark in marks if mark is not None} - {known.name})
+    if not others:
+        return
+    if known.record is None:
+        way_out = (
+            f"`headrace consumer-groups --reset-offsets --group {known.group} --all-topics"
+            f" --to-current --execute` leaves the group to {known.name}"
+        )
+    else:
+        way_out = f"`headrace pipelines reset {known.name} --to-checkpoint` takes the group back"
+    raise PipelineError(
+        f"The group {known.group} is that of pipeline {', '.join(others)}, which has committed its"
+        f" offsets: give pipeline {known.name} another, with @pipeline(group=...). If {others[0]}"
+        f" is not run any more, {way_out}."
+    )
 
 
 def _first(known: Known) -> Start:
@@ -62,7 +83,7 @@ def _first(known: Known) -> Start:
         return Start(1)
     there = to_json({tp: found.offset for tp, found in known.committed.items()})
     batches = [committed_batch(found.metadata) for found in known.committed.values()]
-    generation = max((batch[0] for batch in batches if batch is not None), default=0)
+    generation = max((batch.generation for batch in batches if batch is not None), default=0)
     if generation and known.is_remote:
         return Start(generation)
     if generation and known.is_stateful:

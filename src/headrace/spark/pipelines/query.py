@@ -26,6 +26,9 @@ class Query:
         self._query = started
         self._pause_file = pause_file
         self._seen = ""
+        #: Whether it ran until we stopped it; what Spark says of a batch that it broke off is no
+        #: failure then.
+        self.was_stopped = False
 
     @property
     def is_active(self) -> bool:
@@ -63,6 +66,7 @@ class Query:
             pass
         try:
             self._wait(wait_seconds, hurry)
+            self.was_stopped = self.is_active
             self._query.stop()
         finally:
             with contextlib.suppress(OSError):

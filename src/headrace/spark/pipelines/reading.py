@@ -18,6 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from headrace.spark.offsets import OffsetJson
 from headrace.spark.options import Subscription, kafka_settings
+from headrace.spark.pipelines.state_directory import HIDDEN
 from headrace.spark.pipelines.subscriptions import reads_topic, subscription_of
 
 FORMATS = ("headrace", "kafka")
@@ -54,8 +55,7 @@ class Read:
     def described(self) -> dict[str, Any]:
         """Without passwords, for the state directory."""
         shown = {
-            name: "(hidden)" if _SECRET.search(name) else value
-            for name, value in self.options.items()
+            name: HIDDEN if _SECRET.search(name) else value for name, value in self.options.items()
         }
         return {"format": self.format, "options": shown}
 
@@ -66,6 +66,8 @@ class Completion:
 
     bootstrap_servers: str = ""
     pause_file: str = ""
+    #: What the files begin with that keep where each source began, by its place in the function.
+    initial_offsets: str = ""
     #: Where a new generation begins: all partitions, by topic.
     starting: OffsetJson | None = None
     reads: list[Read] = field(default_factory=list)
@@ -80,6 +82,9 @@ class Completion:
             options[_SERVERS] = read.options[_SERVERS] = self.bootstrap_servers
         if read.format == "headrace" and self.pause_file:
             options["headrace.pause.file"] = self.pause_file
+        if read.format == "headrace" and self.initial_offsets:
+            file = f"{self.initial_offsets}{len(self.reads)}.json"
+            options["headrace.initial.offsets.file"] = file
         if starting := self._starting(read.subscription()):
             for name in [name for name in options if name.lower() in _BEGINNINGS]:
                 del options[name]

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
+from headrace.spark.options import SERVERS_VARIABLE
 from headrace.spark.pipelines.declaration import Pipeline
 from headrace.spark.pipelines.run_plan import RunOptions, RunPlan
 from headrace.spark.pipelines.state_directory import ENVIRONMENT, StateDirectory
@@ -18,16 +19,13 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="the pipelines to run (default: all of the file)"
     )
-    parser.add_argument(
-        "--master",
-        help="where Spark runs: local[N], spark://HOST:PORT, yarn, k8s://... (default: local[*])",
-    )
+    add_session_arguments(parser)
     parser.add_argument("--once", action="store_true", help="read what is there now, then end")
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT,...",
         help="the brokers of sources and outputs that name none (default: the environment variable"
-        f" KAFKA_BOOTSTRAP_SERVERS, else {_DEFAULT_SERVERS})",
+        f" {SERVERS_VARIABLE}, else {_DEFAULT_SERVERS})",
     )
     parser.add_argument(
         "--registry-url",
@@ -35,19 +33,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="the schema registry of functions that name none (default: the environment variable"
         " SCHEMA_REGISTRY_URL)",
     )
-    add_state_argument(parser)
     parser.add_argument(
         "--checkpoint-dir",
         metavar="URI",
         help="where Spark keeps offsets and state, if not in the state directory; on a cluster a"
         " place that all machines see (hdfs://, s3a://, a shared directory)",
-    )
-    parser.add_argument(
-        "--conf",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a setting of Spark; may be given several times",
     )
     parser.add_argument(
         "--retry-seconds",
@@ -57,6 +47,22 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         help="how long a pipeline is started again while brokers or databases are away"
         " (default: 300)",
     )
+
+
+def add_session_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where and how Spark runs, and where its log goes."""
+    parser.add_argument(
+        "--master",
+        help="where Spark runs: local[N], spark://HOST:PORT, yarn, k8s://... (default: local[*])",
+    )
+    parser.add_argument(
+        "--conf",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark; may be given several times",
+    )
+    add_state_argument(parser)
 
 
 def add_state_argument(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +76,7 @@ def add_state_argument(parser: argparse.ArgumentParser) -> None:
 
 def run_plan(args: argparse.Namespace, file: str, pipelines: Sequence[Pipeline]) -> RunPlan:
     """What the options ask for; raises ValueError."""
-    servers = args.bootstrap_server or os.environ.get("KAFKA_BOOTSTRAP_SERVERS")
+    servers = args.bootstrap_server or os.environ.get(SERVERS_VARIABLE)
     registry = args.registry_url or os.environ.get("SCHEMA_REGISTRY_URL") or ""
     state = StateDirectory.find(args.state_dir)
     stem = os.path.splitext(os.path.basename(file))[0]
@@ -83,7 +89,7 @@ def run_plan(args: argparse.Namespace, file: str, pipelines: Sequence[Pipeline])
             master=args.master,
             bootstrap_servers=servers or _DEFAULT_SERVERS,
             schema_registry_url=registry,
-            conf=_settings(args.conf),
+            conf=spark_settings(args.conf),
             log_file=os.path.join(state.path, ".spark", f"{stem}.log"),
         ),
         options=RunOptions(
@@ -96,7 +102,8 @@ def run_plan(args: argparse.Namespace, file: str, pipelines: Sequence[Pipeline])
     )
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, str]:
+def spark_settings(pairs: Sequence[str]) -> dict[str, str]:
+    """`--conf NAME=VALUE` as settings; raises ValueError."""
     settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

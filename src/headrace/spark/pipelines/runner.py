@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import signal
@@ -19,7 +18,7 @@ from headrace.spark.pipelines.lock import RunLock, holder_of
 from headrace.spark.pipelines.pipeline_run import PipelineRun, now_ms
 from headrace.spark.pipelines.run_plan import RunPlan
 from headrace.spark.pipelines.status import FAILED
-from headrace.spark.session import open_session
+from headrace.spark.session import close_session, open_session
 
 _LOOK_SECONDS = 0.1
 
@@ -41,7 +40,7 @@ def run(plan: RunPlan, display: Display) -> int:
                 each.status.first_batch_parts["session"] = session_ms
             _follow(runs, display)
         finally:
-            _close(spark)
+            close_session(spark)
     return _report(runs, display)
 
 
@@ -133,20 +132,6 @@ def _signals(stop: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _close(spark: Any) -> None:
-    """End Spark's Java process as well, unless it is the one that started us (spark-submit)."""
-    gateway = spark.sparkContext._gateway
-    process = gateway.proc
-    # It may have ended by itself, and then nothing answers any more.
-    with contextlib.suppress(Exception):
-        spark.stop()
-    if process is not None:
-        with contextlib.suppress(Exception):
-            gateway.shutdown()
-        process.stdin.close()
-        process.wait()
 
 
 def _report(runs: Sequence[PipelineRun], display: Display) -> int:

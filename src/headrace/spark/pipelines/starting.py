@@ -56,12 +56,13 @@ def prepare(
             f"Pipeline {pipeline.name} has run as group {record.group} and is declared with group"
             f" {pipeline.group} now: give it another name, or remove {directory.path}."
         )
+    running = _running(pipeline, directory, options, 1 if record is None else record.generation)
     completion = Completion(
         options.bootstrap_servers,
         directory.pause,
+        directory.initial_offsets(running.generation),
         starting=None if record is None or record.drop_state else record.starting,
     )
-    running = _running(pipeline, directory, options, 1 if record is None else record.generation)
     built = build(pipeline, spark, running, completion)
     groups = [GroupAt(pipeline.group, place) for place in places(built.reads)]
     try:
@@ -72,13 +73,16 @@ def prepare(
         if starting != completion.starting or start.generation != running.generation:
             running = _running(pipeline, directory, options, start.generation)
             completion.starting = starting
+            completion.initial_offsets = directory.initial_offsets(running.generation)
             built = build(pipeline, spark, running, completion)
         if record is not None and start.generation != record.generation:
+            directory.forget_initial_offsets(running.generation)
             _begin(record, running, built, starting)
     except BaseException:
         for group in groups:
             group.close()
         raise
+    running.starting = starting
     finished = last_finished(running.checkpoint)
     position = None if finished is None else kafka_offsets(finished.sources)
     record = _record(pipeline, record, running, built, groups, starting)

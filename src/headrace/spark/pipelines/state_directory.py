@@ -6,6 +6,7 @@
         status.json         how it goes: for people, dashboards, scripts
         lock                held while it runs
         gen-0001/checkpoint Spark's own: offsets, commits, state
+        gen-0001/initial-0.json  where its first source began, for a first batch that fails
       .spark/               its log, and what its workers are started with
 
 One directory for a user, as there is one set of consumer groups for a cluster: the name of a
@@ -14,6 +15,7 @@ pipeline means the same wherever it is started from.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -26,6 +28,8 @@ from headrace.spark.errors import PipelineError
 from headrace.spark.offsets import OffsetJson
 
 ENVIRONMENT = "HEADRACE_STATE_DIR"
+#: What stands in the place of a password in a record.
+HIDDEN = "(hidden)"
 #: The one before is kept, for a look back; older ones go.
 _GENERATIONS_KEPT = 2
 
@@ -85,6 +89,10 @@ class PipelineDirectory:
             return os.path.join(self.generation(number), "checkpoint")
         return f"{root.rstrip('/')}/{self.name}/gen-{number:04}/checkpoint"
 
+    def initial_offsets(self, number: int) -> str:
+        """What the files begin with in which the sources of a generation keep where they began."""
+        return os.path.join(self.generation(number), "initial-")
+
     # ---------------------------------------------------------------- its files
 
     def read_record(self) -> Record | None:
@@ -95,9 +103,7 @@ class PipelineDirectory:
         try:
             return Record(**{name: value for name, value in loaded.items() if name in known})
         except TypeError:
-            raise PipelineError(
-                f"{self.path}/pipeline.json is damaged: remove {self.path}"
-            ) from None
+            raise PipelineError(_damaged(os.path.join(self.path, "pipeline.json"))) from None
 
     def write_record(self, record: Record) -> None:
         _replace(os.path.join(self.path, "pipeline.json"), asdict(record))
@@ -107,6 +113,11 @@ class PipelineDirectory:
 
     def write_status(self, status: Mapping[str, Any]) -> None:
         _replace(os.path.join(self.path, "status.json"), status)
+
+    def forget_initial_offsets(self, number: int) -> None:
+        """Of a run that ended before the generation was written down."""
+        for path in glob.glob(f"{glob.escape(self.initial_offsets(number))}*.json"):
+            os.unlink(path)
 
     def remove_old_generations(self, current: int) -> None:
         for number in range(1, current - _GENERATIONS_KEPT + 1):
@@ -153,8 +164,19 @@ def _read(path: str) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except ValueError:
-        raise PipelineError(f"{path} is damaged: it is not JSON.") from None
-    return loaded if isinstance(loaded, dict) else None
+        raise PipelineError(_damaged(path)) from None
+    if not isinstance(loaded, dict):
+        raise PipelineError(_damaged(path))
+    return loaded
+
+
+def _damaged(path: str) -> str:
+    if os.path.basename(path) == "status.json":
+        return f"{path} is damaged: remove it, and the next run writes it anew."
+    return (
+        f"{path} is damaged: put it back from a copy, or remove its directory to begin anew where"
+        " the pipeline's group stands."
+    )
 
 
 def _replace(path: str, value: Mapping[str, Any]) -> None:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.spark.pipelines.context import building, current
+
 # Local properties that Spark sets on the thread of a query, the batch id anew for each batch.
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
@@ -39,8 +41,16 @@ class Batch:
 WriteBatch = Callable[[Any, Batch | None], None]
 
 
-def write_batches(df: Any, write: WriteBatch, *, query: str | None, batch_id: int | None) -> Any:
-    """A `DataStreamWriter` for a streaming DataFrame; any other is written at once."""
+def write_batches(
+    df: Any, write: WriteBatch, *, what: str, query: str | None = None, batch_id: int | None = None
+) -> Any:
+    """A `DataStreamWriter` for a streaming DataFrame; any other is written at once.
+
+    `what` tells people where the rows go, if a pipeline writes them.
+    """
+    running = building() if df.isStreaming else current(df.sparkSession)
+    if running is not None:
+        running.add_output(what)
     if not df.isStreaming:
         write(df, current_batch(df.sparkSession, query, batch_id))
         return None

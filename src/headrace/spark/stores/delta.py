@@ -56,7 +56,8 @@ def to_delta(
     target = DeltaTarget(
         *(str(path), keys, order_by, partitions, target_file_bytes, retries or Retries())
     )
-    return write_batches(df, target.write, query=query, batch_id=batch_id)
+    what = f"Delta table at {path}"
+    return write_batches(df, target.write, what=what, query=query, batch_id=batch_id)
 
 
 @dataclass(frozen=True, slots=True)

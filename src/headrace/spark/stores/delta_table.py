@@ -90,12 +90,14 @@ class DeltaCommits:
             self.append([])
             return
         source = pyarrow.dataset.dataset(list(paths), format="parquet").scanner().to_reader()
-        same = " AND ".join(f'target."{name}" = source."{name}"' for name in key)
+        same = " AND ".join(f"target.{quoted(name)} = source.{quoted(name)}" for name in key)
+        # `deltalake` names all columns itself, but trips over a backtick in one.
+        values = {f"target.{quoted(it)}": f"source.{quoted(it)}" for it in source.schema.names}
         with self._sentences():
             merger = self._table.merge(
                 source, same, "source", "target", commit_properties=self._properties()
             )
-            merger.when_matched_update_all().when_not_matched_insert_all().execute()
+            merger.when_matched_update(values).when_not_matched_insert(values).execute()
 
     def _properties(self) -> Any:
         from deltalake import CommitProperties, Transaction
@@ -117,6 +119,11 @@ class DeltaCommits:
             raise StoreUnavailable(f"Delta table {self.root}: {one_line(error)}.") from None
         except (DeltaError, OSError) as error:
             raise StoreError(f"Delta table {self.root}: {one_line(error)}.") from None
+
+
+def quoted(column: str) -> str:
+    """A column's name in a condition, whatever is in it."""
+    return '"' + column.replace('"', '""') + '"'
 
 
 def nullable(schema: Any) -> Any:

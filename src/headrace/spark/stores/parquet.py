@@ -46,7 +46,7 @@ def to_parquet(
     def write(rows: Any, batch: Batch | None) -> None:
         target.write(rows, batch)
 
-    return write_batches(df, write, query=query, batch_id=batch_id)
+    return write_batches(df, write, what=f"Parquet at {path}", query=query, batch_id=batch_id)
 
 
 @dataclass(slots=True)

@@ -53,7 +53,8 @@ def to_postgres(
     target = PostgresTarget(
         *(dsn, Table(table, names), order_by, create, connections, retries or Retries())
     )
-    return write_batches(df, target.write, query=query, batch_id=batch_id)
+    what = f"PostgreSQL table {table}"
+    return write_batches(df, target.write, what=what, query=query, batch_id=batch_id)
 
 
 @dataclass(frozen=True, slots=True)

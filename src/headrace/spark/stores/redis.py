@@ -37,7 +37,7 @@ def to_redis(
     `form="json"` a document. A row with nothing but nulls below its key deletes the key. Of several
     rows of a key the one with the highest `order_by` is written, or the last.
     """
-    parse_url(url)
+    address = parse_url(url)
     require_columns(df, [it for it in (key, value, order_by) if it is not None])
     if form not in ("hash", "json"):
         raise OptionError(f"form is hash or json, not {form}; a single column is named by value.")
@@ -48,7 +48,7 @@ def to_redis(
         raise OptionError(f"There is no column besides the key {key} to write.")
     layout = Layout(key, fields, form if value is None else "value", prefix, ttl_seconds)
     target = RedisTarget(url, layout, order_by, connections, retries or Retries())
-    return write_batches(df, target.write, query=None, batch_id=None)
+    return write_batches(df, target.write, what=f"Redis at {address}, keys {prefix}*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ told afterwards: it shows the lag, and is not what the next run starts from.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,20 +56,19 @@ def load_topic(
     target_file_bytes: int = TARGET_FILE_BYTES,
     batch_column: str | None = None,
     options: Mapping[str, str] | None = None,
+    begin: Callable[[int], None] | None = None,
 ) -> TopicLoad:
     """Append what the topic got since the last load of this `name` to the Parquet files at `path`.
 
     `partitions` takes a slice of the topic, `by_hour` puts the records into a directory for each
     hour (UTC) of their timestamps, `options` are any of `format("headrace")`. The first load begins
-    at `startingOffsets`, or else at the earliest.
+    at `startingOffsets`, or else at the earliest. `begin` is told how many offsets there are to
+    load, before they are read.
     """
     servers = bootstrap or spark.conf.get(_BOOTSTRAP, "")
     given = {"kafka.bootstrap.servers": servers, "includeHeaders": "true", **(options or {})}
-    for name_given in given:
-        if name_given.lower().startswith(("subscribe", "assign", "ending")):
-            raise OptionError(f"{name_given} is not an option of a load: it knows what it reads.")
-    chosen = _chosen(topic, partitions)
-    load = _Load(spark, topic, given, SourceOptions.parse({**given, **chosen}, is_streaming=False))
+    parsed = SourceOptions.parse(source_options(topic, partitions, given), is_streaming=False)
+    load = _Load(spark, topic, given, parsed, begin)
     staging = ParquetStaging(["hour"] if by_hour else [], target_file_bytes)
     return load.run(ParquetTarget(str(path), staging, batch_column), name, group)
 
@@ -80,6 +79,7 @@ class _Load:
     topic: str
     given: Mapping[str, str]
     options: SourceOptions
+    begin: Callable[[int], None] | None = None
 
     def run(self, target: ParquetTarget, name: str, group: str | None) -> TopicLoad:
         batch = Batch(f"{name}:{self.topic}", 0, f"{name}-{self.topic}")
@@ -89,6 +89,8 @@ class _Load:
         topic_id = self._topic_id(last)
         loaded = from_json(last.notes["offsets"]) if last is not None else {}
         taken = self._range(loaded)
+        if self.begin is not None:
+            self.begin(taken.count)
         done: Commit | None = None
         if taken.count:
             number = 0 if last is None else last.batch_id + 1
@@ -169,9 +171,15 @@ class _Load:
             ) from None
 
 
-def _chosen(topic: str, partitions: Sequence[int] | None) -> dict[str, str]:
+def source_options(
+    topic: str, partitions: Sequence[int] | None, given: Mapping[str, str]
+) -> dict[str, str]:
+    """All options of the source: those given, and what a load decides itself."""
+    for name in given:
+        if name.lower().startswith(("subscribe", "assign", "ending")):
+            raise OptionError(f"{name} is not an option of a load: it knows what it reads.")
     if partitions is None:
-        return {"subscribe": topic}
+        return {**given, "subscribe": topic}
     if not partitions:
         raise OptionError("partitions names no partition.")
-    return {"assign": json.dumps({topic: sorted(set(partitions))})}
+    return {**given, "assign": json.dumps({topic: sorted(set(partitions))})}

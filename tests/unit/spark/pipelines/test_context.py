@@ -78,7 +78,17 @@ def test_building_is_known_only_while_the_function_is_called() -> None:
 
 def test_offsets_of_a_pipeline_are_known_from_those_that_somebody_set() -> None:
     running = Running("orders", "orders", "/c", generation=3)
-    assert committed_batch(running.commit_metadata(17)) == (3, 17)
+    assert committed_batch(running.commit_metadata(17)) == ("orders", 3, 17)
     assert committed_batch("") is None
     assert committed_batch("headrace-pipeline of somebody else") is None
     assert committed_batch('{"headrace-pipeline":"x"}') is None
+
+
+def test_several_outputs_of_a_pipeline_are_named_once_each_and_not_without_end() -> None:
+    running = Running("orders", "orders", "/c")
+    for what in ("topic validated, exactly once", "Parquet at /data", "Parquet at /data"):
+        running.add_output(what)
+    assert running.output == "topic validated, exactly once; Parquet at /data"
+    for day in range(100):
+        running.add_output(f"Parquet at /data/{day}")
+    assert len(running.output) < 300

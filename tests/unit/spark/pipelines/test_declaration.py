@@ -79,7 +79,7 @@ def test_a_missing_file_and_a_directory_are_told_apart(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("import math\nmath.nonsense(3)\n", r"AttributeError.*orders.py, line 2: math.nonsense"),
-        ("def broken(:\n    pass\n", r"SyntaxError.*orders.py, line 1: def broken"),
+        ("def broken(:\n    pass\n", r"SyntaxError: [^()]*\(orders.py, line 1: def broken"),
         ("def f():\n    return 1 / 0\nf()\n", r"ZeroDivisionError.*line 2: return 1 / 0"),
         ("import no_such_module_here\n", r"ModuleNotFoundError.*line 1: import no_such"),
         ("raise SystemExit(3)\n", "ended the program while it was loaded"),

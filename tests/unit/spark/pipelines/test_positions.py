@@ -118,3 +118,17 @@ def test_many_moves_are_told_in_short() -> None:
     position = {"t": {str(p): 9 for p in range(10)}}
     start = decide(known(record=record(), position=position, theirs=dict.fromkeys(range(10), 1)))
     assert start.why.endswith("t-2 9 → 1 and 7 more")
+
+
+@pytest.mark.parametrize(
+    ("before", "way_out"),
+    [(None, "--to-current --execute"), (record(), "pipelines reset orders --to-checkpoint")],
+)
+def test_the_group_of_another_pipeline_is_not_taken_over(
+    before: Record | None, way_out: str
+) -> None:
+    theirs = Running("payments", "orders", "/c", generation=1).commit_metadata(3)
+    committed = {("t", 0): CommittedOffset(7, metadata=theirs)}
+    with pytest.raises(PipelineError, match="is that of pipeline payments") as refused:
+        decide(Known("orders", "orders", before, {"t": {"0": 5}}, committed, False))
+    assert way_out in str(refused.value)
