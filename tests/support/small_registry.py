@@ -21,6 +21,8 @@ class SmallRegistry:
     subjects: dict[str, list[str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     authorization: list[str | None] = field(default_factory=list)
+    #: Whether nobody gets an answer.
+    is_away: bool = False
 
     def add(self, subject: str, body: dict[str, Any]) -> int:
         kept = {key: body[key] for key in ("schema", "schemaType", "references") if body.get(key)}
@@ -90,6 +92,9 @@ def small_registry() -> Iterator[SmallRegistry]:
             path = urlsplit(self.path).path
             registry.asked.append(f"{self.command} {path}")
             registry.authorization.append(self.headers.get("Authorization"))
+            if registry.is_away:
+                self.close_connection = True
+                return
             status, answer = registry.answer(self.command, path, body)
             data = json.dumps(answer).encode()
             self.send_response(status)

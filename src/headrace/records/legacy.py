@@ -36,7 +36,6 @@ _CRC = Struct(">I")
 _SMALLEST_SIZE = (14, 22)  # by magic, without offset and size
 _CRC_END = MAGIC_POSITION  # the CRC covers all from the magic on
 _NO_PRODUCER = (-1, -1, -1)
-_NO_BATCH = bytes(HEADER_SIZE)
 
 
 def read_any_header(buffer: Buffer, position: int = 0) -> BatchHeader:
@@ -56,7 +55,7 @@ def read_any_header(buffer: Buffer, position: int = 0) -> BatchHeader:
             timestamp = _TIMESTAMP.unpack_from(buffer, position + _HEAD.size)[0]
     except StructError:
         raise _corrupt(f"no room for a message at byte {position}") from None
-    header = BatchHeader(_NO_BATCH)  # every field of it follows
+    header = BatchHeader.__new__(BatchHeader)
     header.base_offset, header.last_offset_delta, header.record_count = offset, 0, 1
     header.batch_length, header.magic, header.crc = size, magic, crc
     header.attributes = attributes & (CODEC_MASK | (APPEND_TIME_FLAG if magic == 1 else 0))
