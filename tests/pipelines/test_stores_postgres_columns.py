@@ -11,10 +11,10 @@ from headrace.spark.stores.postgres_columns import column_type
 from headrace.spark.stores.postgres_link import place
 from headrace.spark.stores.postgres_tasks import csv_of
 
-types = pytest.importorskip("pyspark.sql.types")
-
 
 def test_types_of_new_columns() -> None:
+    from pyspark.sql import types
+
     integers = types.ArrayType(types.IntegerType())
     assert column_type("c", types.ByteType()) == "smallint"
     assert column_type("c", types.DecimalType(38, 10)) == "numeric(38,10)"
@@ -27,6 +27,8 @@ def test_types_of_new_columns() -> None:
 
 
 def test_a_type_without_counterpart_is_named_with_its_column() -> None:
+    from pyspark.sql import types
+
     with pytest.raises(OptionError, match=r"^Column gap: PostgreSQL has no type for Spark's inter"):
         column_type("gap", types.DayTimeIntervalType())
 
