@@ -46,12 +46,14 @@ def _copy(
         .load()
     )
     rows = stream.select("key", "value")
+    checkpoint = str(directory / topics[1])
     if form == "headrace":
-        writer = to_topic(rows, topic=topics[1], bootstrap=bootstrap)
+        writer = to_topic(rows, topic=topics[1], bootstrap=bootstrap, checkpoint=checkpoint)
     else:
         writer = rows.writeStream.format(form).option("topic", topics[1])
         writer = writer.option("kafka.bootstrap.servers", bootstrap)
-    return writer.option("checkpointLocation", str(directory / topics[1])).start()
+        writer = writer.option("checkpointLocation", checkpoint)
+    return writer.start()
 
 
 def _ping(node: EmbeddedKafka, topics: tuple[str, str], count: int) -> list[float]:

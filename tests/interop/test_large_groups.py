@@ -15,7 +15,13 @@ from tests.support.tool_jvm import ToolJvm
 pytestmark = pytest.mark.interop
 
 MEMBERS = 600
-SETTINGS = {"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "1"}
+SETTINGS = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    # Nobody sends a second heartbeat, and a busy machine may take its time.
+    "group.consumer.session.timeout.ms": "600000",
+    "group.consumer.max.session.timeout.ms": "600000",
+}
 
 
 def test_a_group_of_many_members_is_described(tmp_path: Path, tools: ToolJvm) -> None:

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
 from headrace.cli.connecting import (
@@ -23,9 +24,13 @@ from headrace.cli.connecting import (
 from headrace.cli.failure import CommandFailedError, UsageError
 from headrace.cli.output import add_output_argument, print_json, wants_json
 from headrace.cli.pipelines_load_progress import Progress
+from headrace.spark.pipelines.lock import RunLock
 from headrace.spark.pipelines.run_arguments import add_session_arguments, spark_settings
 from headrace.spark.pipelines.state_directory import StateDirectory
 from headrace.spark.pipelines.table import number, size
+
+#: Kafka numbers partitions with 32 bits; nobody has so many.
+_PARTITIONS_MAX = 1_000_000
 
 _DESCRIPTION = """\
 Append what a topic got since the last load to Parquet files. The offsets are kept beside the files,
@@ -100,6 +105,8 @@ def partitions_of(text: str) -> list[int]:
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise argparse.ArgumentTypeError(f"partitions are numbers, such as 0,2,4-6: '{text}'")
+        if int(last or first) >= _PARTITIONS_MAX:
+            raise argparse.ArgumentTypeError(f"no topic has a partition {last or first}")
         found |= set(range(int(first), int(last if dash else first) + 1))
     if not found:
         raise argparse.ArgumentTypeError(f"'{text}' names no partition")
@@ -113,6 +120,21 @@ def _positive(text: str) -> int:
 
 
 def load(args: argparse.Namespace) -> int:
+    state = StateDirectory.find(args.state_dir)
+    place = json.dumps([args.name, args.topic, os.path.abspath(args.directory)])
+    lock = RunLock(os.path.join(state.path, ".loads", f"{sha256(place.encode()).hexdigest()}.lock"))
+    if not lock.acquire():
+        raise CommandFailedError(
+            f"Another load '{args.name}' of {args.topic} into {args.directory} is running; the next"
+            " one takes what comes meanwhile."
+        )
+    try:
+        return _load(args, state)
+    finally:
+        lock.release()
+
+
+def _load(args: argparse.Namespace, state: StateDirectory) -> int:
     from headrace.spark.pipelines.requirements import check_requirements
 
     options = options_of(args)
@@ -122,7 +144,6 @@ def load(args: argparse.Namespace) -> int:
     from headrace.spark.stores.topic_loads import load_topic
 
     begun = time.monotonic()
-    state = StateDirectory.find(args.state_dir)
     stem = _UNSAFE.sub("-", f"load-{args.topic}")
     config = SessionConfig(
         app_name=f"headrace load {args.topic}",

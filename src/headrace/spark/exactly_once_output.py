@@ -73,7 +73,8 @@ class ExactlyOnceOutput:
                         self._last = (query, batch_id)
                         return
                 if group is not None and source:
-                    self._check_alone(transactions, group, query, batch_id, running)
+                    topics = {topic for topic, _ in source}
+                    self._check_alone(transactions, group, topics, query, batch_id, running)
             transactions.write(df, lambda: marks)
         except KafkaError as error:
             self._close()
@@ -120,6 +121,7 @@ class ExactlyOnceOutput:
         self,
         transactions: BatchTransactions,
         group: str,
+        topics: set[str],
         query: str,
         batch_id: int,
         running: context.Running | None,
@@ -133,7 +135,7 @@ class ExactlyOnceOutput:
             return  # a new checkpoint of the user's own: from where it reads is theirs to say
         committed = committed_offsets(transactions.client, group, require_stable=True)
         name = running.name if running is not None else None
-        check_alone(committed, start, query, group, name)
+        check_alone(committed, start, topics, query, group, name)
 
     def _close(self) -> None:
         """After an error the next run starts afresh: what is committed is looked up again."""

@@ -8,7 +8,7 @@ look that counts is the one behind it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from headrace.client.groups_offsets import CommittedOffset
 from headrace.client.leaders import TopicPartition
@@ -19,17 +19,23 @@ from headrace.spark.exactly_once_offsets import committed_by
 def check_alone(
     committed: Mapping[TopicPartition, CommittedOffset],
     start: Mapping[TopicPartition, int],
+    topics: Collection[str],
     query: str,
     group: str,
     name: str | None,
 ) -> None:
     """Raise PipelineError if another query has committed beyond where this batch starts.
 
-    `start` has no partition that nobody had committed when this run was prepared.
+    `start` has no partition that nobody had committed when this run was prepared. Only what the
+    batch reads counts: a topic that is read no more keeps the offsets of the query that read it.
     """
     for (topic, index), found in sorted(committed.items()):
         owner = committed_by(found.metadata)
-        if owner in (None, query) or found.offset <= start.get((topic, index), -1):
+        if (
+            topic not in topics
+            or owner in (None, query)
+            or found.offset <= start.get((topic, index), -1)
+        ):
             continue
         way_out = (
             f" `headrace pipelines reset {name} --state` lets this one start there."

@@ -90,6 +90,9 @@ class LedgerService:
 
     def _begin(self, connection: socket.socket) -> None:
         with self._lock:
+            if self._closing.is_set():
+                connection.close()  # nobody would end it any more
+                return
             self._next += 1
             number = self._next
             self._open[number] = connection

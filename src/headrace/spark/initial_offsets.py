@@ -1,4 +1,4 @@
-"""Where a streaming query began, kept in a file until its first batch is finished.
+"""Where a streaming query began, kept in a file for a restart before its first batch is finished.
 
 A checkpoint has the end of each batch; the beginning of the first is nowhere in it. A query that
 starts at the end of its topics would begin further on when it is started again after a first batch

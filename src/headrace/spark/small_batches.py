@@ -28,6 +28,8 @@ RowCarrier: Any = getattr(datasource_internal, "_SimpleStreamReaderWrapper", Dat
 #: Above this the copy through Spark's block store costs more than a worker.
 _RECORDS_MAX = 2_000
 _BYTES_MAX = 1024 * 1024
+#: They are read one after the other.
+_PARTITIONS_MAX = 8
 
 
 def one_task(tasks: Sequence[RangePartition]) -> RangePartition:
@@ -39,9 +41,12 @@ def read_small(
     options: SourceOptions, tasks: Sequence[RangePartition], names: Sequence[str]
 ) -> list[pa.RecordBatch] | None:
     """The rows of all tasks, or None if they are many, or the user wants them in many tasks."""
-    if RowCarrier is DataSourceStreamReader or not tasks or options.min_partitions is not None:
+    wants_tasks = (options.min_partitions, options.max_records_per_partition) != (None, None)
+    if RowCarrier is DataSourceStreamReader or not tasks or wants_tasks:
         return None
     whole = one_task(tasks)
+    if len(tasks) > _PARTITIONS_MAX:
+        return None
     if sum(work.size for work in whole.value or ()) > _RECORDS_MAX:
         return None
     batches = []

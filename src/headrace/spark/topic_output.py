@@ -69,8 +69,12 @@ def to_topic(
         if running is not None:
             running.commits_offsets_itself = group in (None, running.group)
         writer = writer.foreachBatch(output)
-    else:
+    elif checkpoint is not None or running is not None:
         writer = write_in_query(df, parsed, columns)
+    else:
+        # A query that ends in `noop` would start without a checkpoint, and begin anew each time;
+        # for this format Spark insists on one.
+        writer = writer.format("headrace").options(**given)
     return writer if checkpoint is None else writer.option("checkpointLocation", checkpoint)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from headrace.cli.main import main
 from headrace.cli.pipelines_load import add_load_parser, options_of, partitions_of, summary
+from headrace.spark.pipelines.lock import RunLock
 from headrace.spark.stores.topic_loads import TopicLoad
 from headrace.testing import EmbeddedKafka
 
@@ -29,7 +30,7 @@ def test_partitions_are_numbers_and_ranges_of_them(text: str, expected: list[int
     assert partitions_of(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "x", "1,", "-1", "3-1", "1-x"])
+@pytest.mark.parametrize("text", ["", "x", "1,", "-1", "3-1", "1-x", "0-9999999999"])
 def test_other_words_are_no_partitions(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         partitions_of(text)
@@ -48,6 +49,20 @@ def test_what_is_said_last_and_nearest_names_the_brokers(
     found = options_of(parsed(*config, "--option", "failOnDataLoss=false"))
     assert found == {servers: "file:2", "kafka.client.id": "cron", "failOnDataLoss": "false"}
     assert options_of(parsed(*config, "--bootstrap-server", "option:3"))[servers] == "option:3"
+
+
+def test_a_load_waits_its_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two at once, as from an impatient cron, would take the same records."""
+    arguments = ("orders", str(tmp_path / "data"), "--state-dir", str(tmp_path / "state"))
+    nowhere = ("--bootstrap-server", "127.0.0.1:1", "--option", "kafka.default.api.timeout.ms=1")
+    refused(capsys, *arguments, *nowhere)
+    (file,) = (tmp_path / "state" / ".loads").iterdir()
+    lock = RunLock(str(file))
+    assert lock.acquire()
+    assert "Another load 'load' of orders" in refused(capsys, *arguments, *nowhere)
+    other = refused(capsys, *arguments, *nowhere, "--name", "other")
+    assert "Another load" not in other
+    lock.release()
 
 
 def test_the_summary_says_where_the_next_load_begins() -> None:

@@ -27,7 +27,7 @@ def committed(offset: int, metadata: str) -> dict[tuple[str, int], CommittedOffs
     ],
 )
 def test_nobody_has_gone_on(offset: int, metadata: str, start: dict[tuple[str, int], int]) -> None:
-    check_alone(committed(offset, metadata), start, "ours", "g", "p")
+    check_alone(committed(offset, metadata), start, {"orders"}, "ours", "g", "p")
 
 
 @pytest.mark.parametrize("start", [{_HERE: 9}, {}])
@@ -36,6 +36,11 @@ def test_another_query_that_went_on_is_told_with_the_way_out(
 ) -> None:
     theirs = committed(10, metadata_for("theirs", 3))
     with pytest.raises(PipelineError, match=r"stands at offset 10 of orders-0; .* reset p --state"):
-        check_alone(theirs, start, "ours", "g", "p")
+        check_alone(theirs, start, {"orders"}, "ours", "g", "p")
     with pytest.raises(PipelineError, match="a group of its own"):
-        check_alone(theirs, start, "ours", "g", None)
+        check_alone(theirs, start, {"orders"}, "ours", "g", None)
+
+
+def test_a_topic_that_is_read_no_more_is_nobodys_business() -> None:
+    theirs = committed(10, metadata_for("theirs", 3))
+    check_alone(theirs, {}, {"payments"}, "ours", "g", "p")

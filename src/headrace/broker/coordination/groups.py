@@ -71,7 +71,7 @@ class Groups:
         """
         asked: dict[int, tuple[Shard, list[str]]] = {}
         found: list[Any] = []
-        # Once each: a group that is asked for a thousand times would be described as often.
+        # Once each, however often it is named.
         for group_id in dict.fromkeys(group_ids):
             try:
                 if not group_id:

@@ -224,7 +224,7 @@ class Shard:
         self, outcomes: list[Outcome[Any, Any]], error: KafkaError, now_ms: int
     ) -> Outcome[Any, Any]:
         """Together they could not be written: each for itself, then."""
-        for outcome in outcomes[::-1]:
+        for outcome in reversed(outcomes):
             self._events.add_first(_as_event(outcome))
         return Outcome()
 
@@ -265,7 +265,13 @@ class Shard:
 
         def apply() -> None:
             steps = self._commit_in_steps(outcome)
-            in_steps(steps, 1, self._soon, self._is_active, lambda _: self._go_on())
+            in_steps(steps, 1, self._soon, self._is_active, applied)
+
+        def applied(failure: KafkaError | None) -> None:
+            if failure is not None:
+                self.close()  # with half of the records applied nothing it says could be trusted
+            else:
+                self._go_on()
 
         def written(last_offset: int | KafkaError) -> None:
             if isinstance(last_offset, KafkaError):

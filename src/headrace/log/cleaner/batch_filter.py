@@ -136,7 +136,8 @@ class BatchFilter:
         except KafkaError:
             self._stats.unreadable_batches += 1
             return _unchanged(chunk, position, header)
-        if header.next_offset == self._job.first_uncleanable_offset:
+        has_lost_its_end = kept.last_offset < header.last_offset
+        if has_lost_its_end and header.next_offset == self._job.first_uncleanable_offset:
             # A wrapper cannot speak for an offset that it has lost; an empty batch can.
             return Kept(kept.data + _emptied(header), kept.max_timestamp, left.kept)
         return Kept(kept.data, kept.max_timestamp, left.kept, kept.last_offset)

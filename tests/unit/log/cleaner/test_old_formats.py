@@ -142,6 +142,18 @@ def test_the_last_offset_of_a_round_does_not_vanish(tmp_path: Path, old: bytes) 
     ]
 
 
+def test_a_wrapper_that_keeps_its_last_message_needs_nobody_to_speak_for_it(
+    tmp_path: Path,
+) -> None:
+    """An empty batch at the same offset would end the log there when it is recovered."""
+    log = old_log(tmp_path, wrapper(1, 0, (b"a", b"1"), (b"a", b"2")))
+    roll(log)
+    compact(log)
+    put(log, (b"b", b"3"))
+    again = reload(log, clean=False, recovery_point=0)
+    assert contents(again) == [(1, b"a", b"2"), (2, b"b", b"3")]
+
+
 def test_a_wrapper_that_cannot_be_read_stays(tmp_path: Path) -> None:
     broken = message(1, 0, None, b"not gzip", attributes=Codec.GZIP)
     log = old_log(tmp_path, broken)
