@@ -82,8 +82,9 @@ def _measure(
         _say(figures, "exactly-once")
     if "growth" in chosen:
         for partitions, rates in measure_growth(spark, node, count // 2, min(rounds, 3)).items():
-            figures[f"{partitions} partitions"] = rates
-            _say(figures, f"{partitions} partitions")
+            name = f"{partitions} partition" if partitions == 1 else f"{partitions} partitions"
+            figures[name] = rates
+            _say(figures, name)
     if "memory" in chosen:
         sizes = (1,) if is_quick else (1, 10)
         figures["memory"] = [measure_memory(spark, node, size) for size in sizes]
@@ -124,7 +125,7 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, ...]]:
             )
         )
     for name, rates in figures.items():
-        if name.endswith(" partitions"):
+        if name.endswith((" partition", " partitions")):
             ours, peer = (statistics.median(values) for values in rates.values())
             rows.append(_row(f"batch read, {name} (records/s)", ours, peer, True, ""))
     rows += [
