@@ -14,6 +14,8 @@ from tests.support.spark import require_spark
 from tests.support.tools import require_java
 
 HERE = Path(__file__).parent
+#: Records with timestamps of long ago stay for as long as the tests take.
+KEPT = {"log.retention.ms": "-1"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,7 +56,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def node() -> Iterator[EmbeddedKafka]:
     """A Headrace node for the tests of a module."""
-    with EmbeddedKafka() as kafka:
+    with EmbeddedKafka(KEPT) as kafka:
         yield kafka
 
 
@@ -62,5 +64,5 @@ def node() -> Iterator[EmbeddedKafka]:
 def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """One Apache Kafka node."""
     require_java()
-    with ApacheKafka(tmp_path_factory.mktemp("apache") / "data") as kafka:
+    with ApacheKafka(tmp_path_factory.mktemp("apache") / "data", settings=KEPT) as kafka:
         yield kafka
