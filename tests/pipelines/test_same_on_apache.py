@@ -154,7 +154,7 @@ def test_a_file_of_pipelines_does_the_same_on_both(
 ) -> None:
     monkeypatch.setenv("EVERY_KIND_REGISTRY", registry.url)
     orders = values(registry, 900)
-    with EmbeddedKafka() as node:
+    with EmbeddedKafka({"log.retention.ms": "-1"}) as node:
         ours = Cluster(spark, node.bootstrap_servers, tmp_path / "headrace")
         theirs = Cluster(spark, apache.bootstrap, tmp_path / "apache")
         for first, last in ((0, 600), (600, 900)):
