@@ -87,9 +87,10 @@ def _with_bootstrap(args: argparse.Namespace, settings: dict[str, str]) -> dict[
         return {**settings, "bootstrap.controllers": controllers, "bootstrap.servers": ""}
     servers = getattr(args, "bootstrap_server", None)
     if not servers:
-        servers = (
-            settings.get("bootstrap.servers")
-            or os.environ.get("KAFKA_BOOTSTRAP_SERVERS")
-            or DEFAULT_BOOTSTRAP
-        )
+        servers = settings.get("bootstrap.servers") or default_servers()
     return {**settings, "bootstrap.servers": servers}
+
+
+def default_servers() -> str:
+    """The brokers where nobody names any."""
+    return os.environ.get("KAFKA_BOOTSTRAP_SERVERS") or DEFAULT_BOOTSTRAP

@@ -16,8 +16,8 @@ from hashlib import sha256
 from typing import Any
 
 from headrace.cli.connecting import (
-    DEFAULT_BOOTSTRAP,
     add_bootstrap_server,
+    default_servers,
     parse_property_options,
     read_command_config,
 )
@@ -191,8 +191,7 @@ def options_of(args: argparse.Namespace) -> dict[str, str]:
     options = {f"kafka.{name}": value for name, value in settings.items()}
     options |= parse_property_options(args.option)
     named = args.bootstrap_server or options.get("kafka.bootstrap.servers")
-    known = named or os.environ.get("KAFKA_BOOTSTRAP_SERVERS") or DEFAULT_BOOTSTRAP
-    return {**options, "kafka.bootstrap.servers": known}
+    return {**options, "kafka.bootstrap.servers": named or default_servers()}
 
 
 def check_source(topic: str, partitions: list[int] | None, options: dict[str, str]) -> None:

@@ -16,20 +16,12 @@ from headrace.client.groups_offsets import CommittedOffset, committed_offsets
 from headrace.client.leaders import TopicPartition, find_leaders
 from headrace.spark.options import kafka_settings, with_default_servers
 
-#: Set by Spark on the thread of a query.
-_QUERY_ID = "sql.streaming.queryId"
 #: The JVM's side of a streaming source written in Python. It has no better name for ours; another
 #: one with offsets of the same shape, for topics that exist in the cluster, is not to be expected.
 _PYTHON_SOURCE = "PythonMicroBatchStream"
 _STREAM_NODE = "StreamingDataSourceV2ScanRelation"
 
 _QUERY, _BATCH = "query", "batch"
-
-
-def query_id(spark: Any) -> str | None:
-    """The query whose batch this thread works on; the same over restarts from a checkpoint."""
-    found = spark.sparkContext.getLocalProperty(_QUERY_ID)
-    return None if found is None else str(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from headrace.spark.exactly_once_offsets import (
     existing,
     has_seen,
     metadata_for,
-    query_id,
     source_ends,
     with_metadata,
 )
 from headrace.spark.exactly_once_rivals import check_alone
 from headrace.spark.offsets import from_json
 from headrace.spark.pipelines import context
+from headrace.spark.query_thread import query_id
 from headrace.spark.sink_errors import in_one_sentence
 from headrace.spark.sink_options import SinkOptions
 

@@ -6,22 +6,19 @@ written out, and the answer encoded, some at a time, while others have their tur
 
 from __future__ import annotations
 
-import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.groups import Groups, send
+from headrace.broker.coordination.long_work import in_steps
 from headrace.broker.parked import Close, Encoded, Parked
 from headrace.groups.description import Description
 from headrace.protocol import compiler
 from headrace.protocol.compiler import Buffer
 from headrace.protocol.schema import Response
-
-logger = logging.getLogger(__name__)
 
 #: Members that are taken note of in one turn of the loop, a microsecond each.
 _NOTED_AT_ONCE = 4_000
@@ -69,7 +66,7 @@ class GroupDescriptions:
         return self._parked
 
     def _ask(self) -> None:
-        if self._parked.is_done:
+        if not self._is_wanted():
             return  # the client is gone
         self._is_asking = True
         enough = self._size + _NOTED_AT_ONCE
@@ -111,34 +108,28 @@ class GroupDescriptions:
                 description.whole()
             self._parked.complete(response)
             return
-        pending: list[Buffer] = []
-        self._step(response, self._steps(response, pending), pending, [])
 
-    def _steps(self, response: Response, pending: list[Buffer]) -> Iterator[None]:
+        def made(chunks: list[Buffer] | KafkaError) -> None:
+            if isinstance(chunks, KafkaError):
+                self._parked.complete(Close("the response cannot be written"))
+            else:
+                self._parked.complete(Encoded(response, chunks))
+
+        in_steps(self._encoded(response), _ELEMENTS_AT_ONCE, self._turns.add, self._is_wanted, made)
+
+    def _is_wanted(self) -> bool:
+        return not self._parked.is_done
+
+    def _encoded(self, response: Response) -> Generator[None, None, list[Buffer]]:
         for description in self._found:
             yield from description.steps()
         write = compiler.stepwise_writer(type(response), self._context.api_version)
-        yield from write(response, pending.append)
-
-    def _step(
-        self,
-        response: Response,
-        steps: Iterator[None],
-        pending: list[Buffer],
-        chunks: list[Buffer],
-    ) -> None:
-        if self._parked.is_done:
-            return
-        try:
-            made = sum(1 for _ in islice(steps, _ELEMENTS_AT_ONCE))
-        except Exception:  # the edge of one request
-            logger.exception("groups cannot be described")
-            self._parked.complete(Close("the response cannot be written"))
-            return
-        if pending:
-            chunks.append(b"".join(pending))
-            pending.clear()
-        if made == _ELEMENTS_AT_ONCE:
-            self._turns.add(lambda: self._step(response, steps, pending, chunks))
-        else:
-            self._parked.complete(Encoded(response, chunks))
+        chunks: list[Buffer] = []
+        pending: list[Buffer] = []
+        for count, _ in enumerate(write(response, pending.append), start=1):
+            if count % _ELEMENTS_AT_ONCE == 0:
+                chunks.append(b"".join(pending))
+                pending.clear()
+            yield
+        chunks.append(b"".join(pending))
+        return chunks

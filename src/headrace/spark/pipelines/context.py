@@ -17,11 +17,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from headrace.spark.offsets import OffsetJson
-
-#: Set by Spark on the thread of a query for as long as the query lives.
-_QUERY_ID = "sql.streaming.queryId"
-#: Set for each batch; its first line is the name of the query.
-_DESCRIPTION = "spark.job.description"
+from headrace.spark.query_thread import query_id, query_name
 
 _BETWEEN = "; "
 #: A path or a table may have the day in its name.
@@ -132,17 +128,16 @@ def current(spark: Any) -> Running | None:
     """
     if not _by_name:
         return None
-    context = spark.sparkContext
-    query_id = context.getLocalProperty(_QUERY_ID)
-    if query_id is None:
+    query = query_id(spark)
+    if query is None:
         return None
     with _lock:
-        found = _by_query.get(query_id)
+        found = _by_query.get(query)
     if found is not None:
         return found
-    name = str(context.getLocalProperty(_DESCRIPTION) or "").partition("\n")[0]
+    name = query_name(spark)
     with _lock:
         found = _by_name.get(name)
         if found is not None:
-            _by_query[query_id] = found
+            _by_query[query] = found
     return found

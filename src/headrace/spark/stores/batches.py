@@ -13,12 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.spark import query_thread
 from headrace.spark.pipelines.context import building, current
-
-# Local properties that Spark sets on the thread of a query, the batch id anew for each batch.
-_QUERY_ID = "sql.streaming.queryId"
-_BATCH_ID = "streaming.sql.batchId"
-_DESCRIPTION = "spark.job.description"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +59,14 @@ def write_batches(
 
 def current_batch(spark: Any, query: str | None, batch_id: int | None) -> Batch | None:
     """The batch that this thread works on; None if nothing says that it may come again."""
-    context = spark.sparkContext
-    query_id = context.getLocalProperty(_QUERY_ID)
+    query_id = query_thread.query_id(spark)
     if query_id is None:
         if query is None or batch_id is None:
             return None
         return Batch(query, batch_id, query)
     if batch_id is None:
-        batch_id = int(context.getLocalProperty(_BATCH_ID))
-    described = str(context.getLocalProperty(_DESCRIPTION) or "").partition("\n")[0]
+        batch_id = query_thread.batch_id(spark)
+    described = query_thread.query_name(spark)
     name = "" if described.startswith("id = ") else described
     identity = query_id if query is None else f"{query}:{query_id}"
     return Batch(identity, batch_id, query or name or "query")

@@ -21,14 +21,13 @@ from headrace.spark.cluster_offsets import ClusterOffsets
 from headrace.spark.errors import DataLossError, OptionError, PipelineError
 from headrace.spark.offsets import from_json, to_json
 from headrace.spark.options import SourceOptions
+from headrace.spark.session import BOOTSTRAP
 from headrace.spark.stores.batches import Batch
 from headrace.spark.stores.commit_log import Commit
 from headrace.spark.stores.load_ranges import LoadRange, next_range
 from headrace.spark.stores.parquet import ParquetTarget
 from headrace.spark.stores.parquet_staging import ParquetStaging
 from headrace.spark.stores.sizing import TARGET_FILE_BYTES
-
-_BOOTSTRAP = "spark.headrace.bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def load_topic(
     at `startingOffsets`, or else at the earliest. `begin` is told how many offsets there are to
     load, before they are read.
     """
-    servers = bootstrap or spark.conf.get(_BOOTSTRAP, "")
+    servers = bootstrap or spark.conf.get(BOOTSTRAP, "")
     given = {"kafka.bootstrap.servers": servers, "includeHeaders": "true", **(options or {})}
     parsed = SourceOptions.parse(source_options(topic, partitions, given), is_streaming=False)
     load = _Load(spark, topic, given, parsed, begin)
