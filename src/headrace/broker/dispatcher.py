@@ -10,12 +10,13 @@ import logging
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.broker.api_table import Api, ApiTable, Scope
-from headrace.broker.authorization import CLUSTER_NAME, ResourceType
+from headrace.broker.api_table import Api, ApiTable, Handler, Scope
+from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.context import ConnectionInfo, RequestContext
 from headrace.broker.error_replies import error_response
 from headrace.broker.metrics import ApiMetrics, BrokerMetrics
@@ -31,6 +32,7 @@ from headrace.protocol.schema import Response
 logger = logging.getLogger(__name__)
 
 Chunks = list[compiler.Buffer]
+Send = Callable[["Chunks | Close | None"], None]
 #: Responses up to this size leave as one piece; the records of larger ones are not copied again.
 _JOIN_MAX = 32 * 1024
 _HEADER_START = struct.Struct(">hhih")
@@ -44,6 +46,9 @@ class Route:
 
     api: Api
     version: int
+    handler: Handler
+    #: What the caller must be allowed to do on the cluster, if that is asked at all.
+    cluster_operation: Operation | None
     read: compiler.Reader
     write: compiler.Writer
     has_flexible_request_header: bool
@@ -70,7 +75,7 @@ class Dispatcher:
         self,
         connection: ConnectionInfo,
         frame: memoryview,
-        send: Callable[[Chunks | Close | None], None],
+        send: Send,
     ) -> Parked | None:
         """Handle one frame; `send` gets the response, now or later, or None if there is none.
 
@@ -99,34 +104,35 @@ class Dispatcher:
             return None
         context = RequestContext(connection, version, client_id)
         reply = self._handle(route, context, request)
-
-        def finish(reply: Reply) -> None:
-            route.metrics.record(self._clock.mono_ms() - started_ms)
-            if isinstance(reply, Response):
-                if route.find_errors is not None:
-                    self._count_errors(route, route.find_errors(reply))
-                send(_encode_or_close(route, correlation_id, reply))
-            elif isinstance(reply, Encoded):
-                if route.find_errors is not None:
-                    self._count_errors(route, route.find_errors(reply.response))
-                send(_framed(route, correlation_id, [b"", *reply.chunks]))
-            else:
-                send(reply)
-
         if isinstance(reply, Parked):
-            reply.when_done(finish)
+            reply.when_done(partial(self._finish, route, correlation_id, started_ms, send))
             return reply
-        finish(reply)
+        self._finish(route, correlation_id, started_ms, send, reply)
         return None
 
+    def _finish(
+        self, route: Route, correlation_id: int, started_ms: float, send: Send, reply: Reply
+    ) -> None:
+        route.metrics.record(self._clock.mono_ms() - started_ms)
+        if isinstance(reply, Response):
+            if route.find_errors is not None:
+                self._count_errors(route, route.find_errors(reply))
+            send(_encode_or_close(route, correlation_id, reply))
+        elif isinstance(reply, Encoded):
+            if route.find_errors is not None:
+                self._count_errors(route, route.find_errors(reply.response))
+            send(_framed(route, correlation_id, [b"", *reply.chunks]))
+        else:
+            send(reply)
+
     def _handle(self, route: Route, context: RequestContext, request: Any) -> Reply | Parked:
-        access = route.api.access
+        needed = route.cluster_operation
         try:
-            if access.scope is Scope.CLUSTER:
-                assert access.operation is not None  # noqa: S101 - a cluster scope has one
-                if not context.allows(access.operation, ResourceType.CLUSTER, CLUSTER_NAME):
-                    raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-            return route.api.handler(context, request)
+            if needed is not None and not context.allows(
+                needed, ResourceType.CLUSTER, CLUSTER_NAME
+            ):
+                raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+            return route.handler(context, request)
         except KafkaError as error:
             return error_response(route.api, route.version, request, error)
         except Exception:  # the edge of one request: log it, answer, and serve the others
@@ -149,6 +155,8 @@ class Dispatcher:
         route = Route(
             api,
             version,
+            api.handler,
+            api.access.operation if api.access.scope is Scope.CLUSTER else None,
             compiler.reader(api.request, version),
             compiler.writer(api.response, version),
             version in api.request.flexible,

@@ -22,6 +22,8 @@ from headrace.protocol.schema import RecordBytes
 from headrace.replication.partition import READ_COMMITTED, Partition
 
 _OFFSET_INVALID = -1
+_READ = Operation.READ
+_TOPIC = ResourceType.TOPIC
 
 
 class PartitionReader:
@@ -56,6 +58,33 @@ class PartitionReader:
         except KafkaError as error:
             return self._refused(context, position, error)
 
+    def find_exhausted(
+        self, context: RequestContext, request: FetchRequest, position: FetchPosition
+    ) -> Partition | None:
+        """The partition if all is well and there is nothing more to read in it, else None."""
+        try:
+            partition = self._open(context, request, position)
+        except KafkaError:
+            return None
+        end = partition.high_watermark
+        if request.isolation_level == READ_COMMITTED:
+            end = partition.last_stable_offset
+        is_exhausted = position.fetch_offset == end and position.last_fetched_epoch < 0
+        return partition if is_exhausted else None
+
+    def _open(
+        self, context: RequestContext, request: FetchRequest, position: FetchPosition
+    ) -> Partition:
+        """The partition of a position, if this client may read it from this node."""
+        partition = self.find(position)
+        if not context.allows(_READ, _TOPIC, partition.topic):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        if request.replica_id >= 0 or request.replica_state.replica_id >= 0:
+            # No other node replicates from this one yet: nobody may pose as a follower.
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        partition.require_leader(position.current_leader_epoch)
+        return partition
+
     def _read(
         self,
         context: RequestContext,
@@ -65,13 +94,7 @@ class PartitionReader:
         *,
         is_first: bool,
     ) -> PartitionData:
-        partition = self.find(position)
-        if not context.allows(Operation.READ, ResourceType.TOPIC, partition.topic):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        if request.replica_id >= 0 or request.replica_state.replica_id >= 0:
-            # No other node replicates from this one yet: nobody may pose as a follower.
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        partition.require_leader(position.current_leader_epoch)
+        partition = self._open(context, request, position)
         log = partition.log
         data = PartitionData(
             partition_index=position.index,

@@ -26,6 +26,7 @@ from headrace.protocol.messages.produce import (
 
 ACKS_ALL = -1
 ACKS_NONE = 0
+_CLIENT = AppendOrigin.CLIENT
 
 
 class ProduceAppends:
@@ -75,7 +76,7 @@ class ProduceAppends:
         try:
             if batch.failure is not None:
                 raise batch.failure
-            done = partition.append(batch.records, batch.header, now_ms, AppendOrigin.CLIENT)
+            done = partition.append(batch.records, batch.header, now_ms, _CLIENT)
         except KafkaError as error:
             self.refuse(result, error, partition.topic)
             return
@@ -113,9 +114,10 @@ class ProduceAppends:
     def _answer_replicated(
         self, request: ProduceRequest, response: ProduceResponse, waiting: list[ProducedBatch]
     ) -> Reply | Parked:
-        waiting = [
-            batch for batch in waiting if batch.partition.high_watermark <= batch.last_offset
-        ]
+        if waiting:
+            waiting = [
+                batch for batch in waiting if batch.partition.high_watermark <= batch.last_offset
+            ]
         if waiting:
             return self._await_replication(request, response, waiting)
         return _answer(request, response)

@@ -9,7 +9,7 @@ from headrace.protocol.messages.produce import (
     PartitionProduceResponse,
 )
 from headrace.protocol.schema import RecordBytes
-from headrace.records.batch import BatchHeader
+from headrace.records.batch import LOG_OVERHEAD, BatchHeader
 from headrace.records.codecs import Codec
 from headrace.records.produced import check_produce
 from headrace.replication.partition import Partition
@@ -42,22 +42,19 @@ class ProducedBatch:
     def check_header(self, now_ms: int) -> BatchHeader:
         """Everything that Kafka checks and the header tells."""
         header = check_produce(self.records)
-        config = self.partition.log.config
-        size = header.size
-        if size > config.max_message_bytes:
+        log = self.partition.log
+        size = header.batch_length + LOG_OVERHEAD
+        if size > log.max_message_bytes:
             raise self._too_large(size)
-        if not config.uses_append_time and header.max_timestamp >= 0:
-            ahead_ms = header.max_timestamp - now_ms
-            behind_ms = now_ms - header.base_timestamp
-            if (
-                ahead_ms > config.message_timestamp_after_max_ms
-                or behind_ms > config.message_timestamp_before_max_ms
-            ):
-                raise KafkaError(
-                    ErrorCode.INVALID_TIMESTAMP,
-                    f"Timestamp {header.max_timestamp} of message is out of range for"
-                    f" {self.partition.topic}-{self.partition.index}.",
-                )
+        if header.max_timestamp >= 0 and (
+            header.max_timestamp - now_ms > log.ahead_max_ms
+            or now_ms - header.base_timestamp > log.behind_max_ms
+        ):
+            raise KafkaError(
+                ErrorCode.INVALID_TIMESTAMP,
+                f"Timestamp {header.max_timestamp} of message is out of range for"
+                f" {self.partition.topic}-{self.partition.index}.",
+            )
         if size != len(self.records):
             self.records = self.records[:size]
         self.header = header
@@ -79,12 +76,9 @@ class ProducedBatch:
         codec = _CODEC_NAMES[wanted]
         return None if codec == self.header.codec else codec
 
-    def preparation(self, deep: bool) -> Preparation | None:
-        """What has to be done to the records themselves before the append; usually nothing."""
+    def preparation(self) -> Preparation:
+        """What has to be done to the records themselves before the append."""
         config = self.partition.log.config
-        deep = deep or config.headrace_produce_validation == "deep"
-        if not (deep or config.compact or config.compression_type != "producer"):
-            return None
         codec = self._target_codec()
         level = None
         if codec is not None:

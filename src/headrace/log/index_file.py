@@ -47,8 +47,9 @@ class IndexFile:
         return len(self._pending) > 0
 
     @property
-    def pending_is_full(self) -> bool:
-        return len(self._pending) >= _PENDING_LIMIT
+    def pending_room(self) -> int:
+        """How many more entries may stay in memory."""
+        return max(0, _PENDING_LIMIT - len(self._pending)) // self.entry.size
 
     def get(self, slot: int) -> tuple[int, int]:
         """The fields of one entry, as stored."""

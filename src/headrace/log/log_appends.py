@@ -8,6 +8,7 @@ from headrace.log.producer_entry import ProducedBatch
 from headrace.log.producer_table import EndTxnMarker
 from headrace.records.batch import (
     CONTROL_FLAG,
+    BatchHeader,
     Buffer,
     iter_headers,
     stamp,
@@ -27,22 +28,22 @@ class LogAppends(LogWrites):
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
-        headers: Headers | None = None,
+        header: BatchHeader | None = None,
         transaction_version: int = 0,
     ) -> AppendResult:
         """Give the batches the next offsets and write them.
 
         `batch` holds whole batches of format 2 and nothing else, checked by the caller; it is
-        stamped in place and not kept. `headers` spares reading the headers a second time.
+        stamped in place and not kept. The `header` of a single batch spares reading it again.
         """
-        if headers is None:
-            headers = list(iter_headers(batch))
         append_time = now_ms if self._append_time else -1
-        if len(headers) != 1:
-            return self._append_several(
-                batch, headers, leader_epoch, now_ms, origin, append_time, transaction_version
-            )
-        header = headers[0][1]
+        if header is None:
+            headers = list(iter_headers(batch))
+            if len(headers) != 1:
+                return self._append_several(
+                    batch, headers, leader_epoch, now_ms, origin, append_time, transaction_version
+                )
+            header = headers[0][1]
         marker: EndTxnMarker | None = None
         has_producer = header.producer_id > NO_PRODUCER
         if has_producer:

@@ -3,7 +3,7 @@
 from zlib import crc32
 
 from headrace.base.uuids import ZERO_UUID
-from headrace.log.config import LogConfig
+from headrace.log.config import INT64_MAX, LogConfig
 from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.open_files import OpenFiles
@@ -26,13 +26,17 @@ class LogState:
         "_segment_ms",
         "_time_entries_max",
         "active",
+        "ahead_max_ms",
+        "behind_max_ms",
         "directory",
         "directory_unsynced",
+        "examines_records",
         "files",
         "last_flush_ms",
         "leader_epochs",
         "log_end_offset",
         "log_start_offset",
+        "max_message_bytes",
         "partition",
         "pending_deletes",
         "producer_expiration_ms",
@@ -46,6 +50,12 @@ class LogState:
     )
 
     active: Segment
+    #: Produced batches have to be looked into before they are appended.
+    examines_records: bool
+    #: How far a produced batch's timestamps may be from the clock.
+    ahead_max_ms: int
+    behind_max_ms: int
+    max_message_bytes: int
 
     def __init__(
         self,
@@ -63,9 +73,9 @@ class LogState:
         self.partition = partition
         self.topic_id = topic_id
         self.files = files
+        self.segments = Segments()
         self.config = config
         self.producer_expiration_ms = producer_expiration_ms
-        self.segments = Segments()
         self.leader_epochs = LeaderEpochs(directory)
         self.producers = ProducerStates(directory)
         self.log_start_offset = 0
@@ -104,6 +114,20 @@ class LogState:
         self._offset_entries_max = config.segment_index_bytes // 8
         # The last place is kept free for the entry that a roll adds.
         self._time_entries_max = config.segment_index_bytes // 12 - 1
+        self.max_message_bytes = config.max_message_bytes
+        self.examines_records = (
+            config.compact
+            or config.compression_type != "producer"
+            or config.headrace_produce_validation == "deep"
+        )
+        # Where the broker sets the time, it does not matter what the producer's clock said.
+        is_any_time_fine = config.uses_append_time
+        self.ahead_max_ms = INT64_MAX if is_any_time_fine else config.message_timestamp_after_max_ms
+        self.behind_max_ms = (
+            INT64_MAX if is_any_time_fine else config.message_timestamp_before_max_ms
+        )
+        if len(self.segments):
+            self.segments.active.index_room = 0
 
     @property
     def size_bytes(self) -> int:
@@ -156,8 +180,11 @@ class LogState:
         """True once a segment has grown for long enough, in its records' time if they have one."""
         first = segment.first_timestamp()
         waited = timestamp - first if first >= 0 else now_ms - segment.created_ms
+        return waited > self._roll_limit_ms(segment)
+
+    def _roll_limit_ms(self, segment: Segment) -> int:
         limit = self._segment_ms
         jitter = min(self._config.segment_jitter_ms, limit)
         if jitter > 0:  # spreads the rolls of many partitions, the same whenever it is asked
             limit -= crc32(segment.file.path.encode()) % jitter
-        return waited > limit
+        return limit

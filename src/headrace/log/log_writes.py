@@ -90,6 +90,21 @@ class LogWrites(LogState):
         self, length: int, first_offset: int, last_offset: int, timestamp: int, now_ms: int
     ) -> Segment:
         """The segment the next bytes go to: the active one, or a new one if it is time."""
+        segment = self.active
+        if (
+            segment.index_room > 0
+            and timestamp <= segment.rolls_after
+            and segment.size + length <= self._segment_bytes
+            and last_offset - segment.base_offset <= INT32_MAX
+            and self._failure is None
+        ):
+            return segment
+        return self._look_at_limits(length, first_offset, last_offset, timestamp, now_ms)
+
+    def _look_at_limits(
+        self, length: int, first_offset: int, last_offset: int, timestamp: int, now_ms: int
+    ) -> Segment:
+        """The same by everything that ends a segment; few appends come here."""
         if self._failure is not None:
             raise self._failure.with_traceback(None)
         segment = self.active
@@ -113,11 +128,25 @@ class LogWrites(LogState):
                 or len(segment.time_index) >= self._time_entries_max
             ):
                 return self.roll(now_ms, first_offset)
-            if segment.offset_index.pending_is_full:
+            if not segment.offset_index.pending_room:
                 segment.store_indexes()
+            if size > 0:
+                self._note_limits(segment)
         except OSError as error:
             raise self.refuse("looking into the active segment", error) from error
         return segment
+
+    def _note_limits(self, segment: Segment) -> None:
+        """Spare the next appends this look, as far as no limit is near."""
+        first = segment.first_timestamp()
+        if first < 0:
+            return  # it goes by the clock then
+        segment.rolls_after = first + self._roll_limit_ms(segment)
+        segment.index_room = min(
+            segment.offset_index.pending_room,
+            self._offset_entries_max - len(segment.offset_index),
+            self._time_entries_max - len(segment.time_index),
+        )
 
     def _write_failed(self, segment: Segment, error: OSError) -> LogDirFailure:
         """A write that failed leaves the log as it was, if the disk lets us cut the rest off."""

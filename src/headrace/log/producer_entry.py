@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendOrigin
-from headrace.records.batch import SEQUENCE_LIMIT, BatchHeader
+from headrace.records.batch import SEQUENCE_LIMIT, TRANSACTIONAL_FLAG, BatchHeader
 
 #: As many as a producer may have in flight and so may send again.
 BATCHES_REMEMBERED = 5
@@ -64,6 +64,21 @@ class ProducerEntry:
         twin.batches.extend(self.batches)
         return twin
 
+    def is_continued_by(self, header: BatchHeader) -> bool:
+        """True if a batch goes on where the last one ended: no retry, and nothing wrong with it.
+
+        Nearly every batch does, so this is asked before all that could be the matter.
+        """
+        return (
+            header.producer_epoch == self.epoch
+            and len(self.batches) > 0
+            and header.base_sequence == self.batches[-1].last_sequence + 1
+            and (
+                self.txn_first_offset == NO_TRANSACTION
+                or header.attributes & TRANSACTIONAL_FLAG != 0
+            )
+        )
+
     def duplicate_of(self, header: BatchHeader) -> ProducedBatch | None:
         """The batch that this one is a retry of."""
         if header.producer_epoch != self.epoch:
@@ -116,7 +131,8 @@ class ProducerEntry:
 
     def add_batch(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
         """Remember a data batch that is in the log now."""
-        self.set_epoch(header.producer_epoch)
+        if header.producer_epoch != self.epoch:
+            self.set_epoch(header.producer_epoch)
         last_offset = base_offset + header.last_offset_delta
         self.batches.append(
             ProducedBatch(

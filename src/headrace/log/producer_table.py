@@ -10,7 +10,7 @@ from typing import NamedTuple
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendOrigin
 from headrace.log.producer_entry import NO_TRANSACTION, ProducedBatch, ProducerEntry
-from headrace.records.batch import BatchHeader
+from headrace.records.batch import TRANSACTIONAL_FLAG, BatchHeader
 
 
 class EndTxnMarker(NamedTuple):
@@ -58,7 +58,7 @@ class ProducerTable:
         """Raise if a data batch may not be appended; return the original if it is a retry."""
         entry = self._entries.get(header.producer_id)
         # With no state (new, expired or deleted), any epoch and sequence is taken, as in Kafka.
-        if entry is None or origin == AppendOrigin.REPLICATION:
+        if entry is None or entry.is_continued_by(header) or origin == AppendOrigin.REPLICATION:
             return None
         if origin == AppendOrigin.CLIENT:
             duplicate = entry.duplicate_of(header)
@@ -89,7 +89,8 @@ class ProducerTable:
         if entry is None:
             entry = self._entries[producer_id] = ProducerEntry(producer_id)
         entry.add_batch(header, base_offset, timestamp)
-        if header.is_transactional and entry.txn_first_offset == NO_TRANSACTION:
+        is_transactional = header.attributes & TRANSACTIONAL_FLAG
+        if is_transactional and entry.txn_first_offset == NO_TRANSACTION:
             entry.txn_first_offset = base_offset
             self._ongoing[base_offset] = producer_id
 

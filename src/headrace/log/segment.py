@@ -161,6 +161,7 @@ class Segment(SegmentWrites):
         """Cut the log file alone."""
         os.ftruncate(self.fd(), size)
         self.size = size
+        self.index_room = 0
         self._hints.clear()
 
     def _read_times_again(self) -> None:

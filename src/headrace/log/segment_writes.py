@@ -22,7 +22,9 @@ class SegmentWrites(SegmentFiles):
         "_max_timestamp",
         "_max_timestamp_offset",
         "created_ms",
+        "index_room",
         "indexed_position",
+        "rolls_after",
         "size",
     )
 
@@ -34,6 +36,10 @@ class SegmentWrites(SegmentFiles):
         self.created_ms = 0
         #: Where the last indexed batch begins; -1 until the first append after opening.
         self.indexed_position = -1
+        #: As many more batches may be indexed, none newer than `rolls_after`, before the log has
+        #: to look at its limits again.
+        self.index_room = 0
+        self.rolls_after = _NO_TIMESTAMP
         self._first_timestamp = _NOT_READ
         self._max_timestamp = _NOT_READ
         self._max_timestamp_offset = base_offset
@@ -100,6 +106,7 @@ class SegmentWrites(SegmentFiles):
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
             self.indexed_position = position
+            self.index_room -= 1
         elif position == 0:
             self._first_timestamp = max_timestamp
 

@@ -206,18 +206,23 @@ def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:
             ErrorCode.CORRUPT_MESSAGE,
             f"The record batch at byte {position} ends at byte {end}, beyond {len(buffer)}.",
         )
-    computed = crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : end])
-    if computed != header.crc:
-        raise KafkaError(
-            ErrorCode.CORRUPT_MESSAGE,
-            f"Record batch is corrupt (stored crc = {header.crc}, computed crc = {computed}).",
-        )
+    check_crc(buffer, position, end, header.crc)
     # A thinned batch keeps its offset range and has fewer records than the range has offsets.
     if not 0 <= header.record_count <= header.last_offset_delta + 1:
         raise KafkaError(
             ErrorCode.INVALID_RECORD,
             f"The record batch claims {header.record_count} records"
             f" for {header.last_offset_delta + 1} offsets.",
+        )
+
+
+def check_crc(buffer: Buffer, position: int, end: int, stored: int) -> None:
+    """Raise unless the batch between `position` and `end` has the checksum that its header says."""
+    computed = crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : end])
+    if computed != stored:
+        raise KafkaError(
+            ErrorCode.CORRUPT_MESSAGE,
+            f"Record batch is corrupt (stored crc = {stored}, computed crc = {computed}).",
         )
 
 

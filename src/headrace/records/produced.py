@@ -17,7 +17,7 @@ from headrace.records.batch import (
     TRANSACTIONAL_FLAG,
     BatchHeader,
     Buffer,
-    check_batch,
+    check_crc,
 )
 
 _LENGTH_POSITION = 8
@@ -42,12 +42,12 @@ def check_produce(buffer: Buffer) -> BatchHeader:
         _refuse_second_batch(buffer, size)
     if header.base_offset != 0:
         raise _invalid(f"The base offset of a produced batch is 0, not {header.base_offset}.")
-    check_batch(buffer, 0, header)
+    check_crc(buffer, 0, size, header.crc)
     # One comparison for the common case: no flag but transactional, and a codec that exists.
     attributes = header.attributes & ~TRANSACTIONAL_FLAG
     if attributes > LAST_CODEC or attributes < 0:
         _refuse_attributes(header)
-    if header.record_count != header.last_offset_delta + 1 or header.record_count == 0:
+    if header.record_count != header.last_offset_delta + 1 or header.record_count <= 0:
         raise _invalid(
             f"Inconsistent last offset delta {header.last_offset_delta}"
             f" and record count {header.record_count}."
@@ -58,7 +58,7 @@ def check_produce(buffer: Buffer) -> BatchHeader:
                 f"Invalid sequence number {header.base_sequence}"
                 f" in a batch of producer {header.producer_id}."
             )
-    elif header.is_transactional:
+    elif header.attributes & TRANSACTIONAL_FLAG:
         raise _invalid("A transactional batch needs a producer id.")
     return header
 

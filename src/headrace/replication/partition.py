@@ -152,7 +152,7 @@ class Partition:
             leader_epoch=self.leadership.leader_epoch,
             now_ms=now_ms,
             origin=origin,
-            headers=((0, header),),
+            header=header,
             transaction_version=transaction_version,
         )
         if not result.duplicate:

@@ -31,6 +31,9 @@ _BUFFER_START = 8 * 1024
 _BUFFER_GROWN = 64 * 1024
 #: A buffer larger than this is given back once its frame is served.
 _BUFFER_KEPT_MAX = 1024 * 1024
+#: Answers to requests that arrived together leave together, but no more than this: the first
+#: of them should not wait for long.
+_GATHERED_MAX = 8
 #: How far a client may send ahead while its request waits.
 _AHEAD_MAX = 64 * 1024
 
@@ -57,6 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         "_end",
         "_fd",
         "_file_sender",
+        "_gathered",
         "_info",
         "_is_busy",
         "_is_closed",
@@ -86,6 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self._info: ConnectionInfo
         self._fd = -1
         self._parked: Parked | None = None
+        self._gathered: list[Buffer] = []
         self._file_sender: FileSender | None = None
         self._is_busy = False
         self._is_serving = False
@@ -150,12 +155,15 @@ class Connection(asyncio.BufferedProtocol):
         Growing follows the bytes that came, never the size that a client merely claims.
         """
         used = self._end - self._start
+        unfinished = self._view[self._start : self._end]
         size = len(self._buffer)
-        if self._start == 0 or used > size // 2:
-            size = max(2 * size, _BUFFER_GROWN)
-        buffer = bytearray(size)
-        buffer[:used] = self._view[self._start : self._end]
-        self._replace_buffer(buffer)
+        is_large_enough = self._start > 0 and used <= size // 2
+        # A request that waits may still read its own bytes.
+        if self._is_busy or not is_large_enough:
+            if not is_large_enough:
+                size = max(2 * size, _BUFFER_GROWN)
+            self._replace_buffer(bytearray(size))
+        self._view[:used] = unfinished
         self._start, self._end = 0, used
 
     def _replace_buffer(self, buffer: bytearray) -> None:
@@ -184,6 +192,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._info, self._view[begin : self._start], self._send
             )
         self._is_serving = False
+        if self._gathered:
+            self._send_gathered()
         if self._start == self._end and not self._is_busy:
             self._start = self._end = 0
             if len(self._buffer) > _BUFFER_KEPT_MAX:
@@ -205,7 +215,10 @@ class Connection(asyncio.BufferedProtocol):
             return
         if isinstance(reply, list):
             if len(reply) == 1:
-                self._send_small(cast(bytes, reply[0]))
+                if self._is_serving:
+                    self._gather(reply[0])
+                else:
+                    self._send_small(reply[0])
             elif self._send_large(cast("list[Buffer | FileSlice]", reply)):
                 return
         elif reply is not None:
@@ -214,7 +227,17 @@ class Connection(asyncio.BufferedProtocol):
         if not self._is_serving:
             self._owner.resumptions.add(self._resume)
 
-    def _send_small(self, data: bytes) -> None:
+    def _gather(self, data: Buffer) -> None:
+        """Keep an answer until all frames at hand are served: sending costs more than serving."""
+        self._gathered.append(data)
+        if len(self._gathered) >= _GATHERED_MAX:
+            self._send_gathered()
+
+    def _send_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        self._send_small(gathered[0] if len(gathered) == 1 else b"".join(gathered))
+
+    def _send_small(self, data: Buffer) -> None:
         """Straight to the socket, which nearly always has room; the transport takes the rest.
 
         The transport would queue it until the end of the loop's turn, behind whatever else the
@@ -232,6 +255,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _send_large(self, chunks: list[Buffer | FileSlice]) -> bool:
         """Send megabytes without copying them again; True if that goes on after this returns."""
+        if self._gathered:
+            self._send_gathered()
         has_files = any(isinstance(chunk, FileSlice) for chunk in chunks)
         if not has_files or self._transport.get_write_buffer_size() > 0:
             self._write_all(chunks)
@@ -282,6 +307,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def close(self) -> None:
         """Send what is queued, then end."""
+        if self._gathered:
+            self._send_gathered()
         if self._is_write_paused:
             # It has stopped reading: what is queued would keep the connection open for ever.
             self._transport.abort()
@@ -297,6 +324,7 @@ class Connection(asyncio.BufferedProtocol):
     def _end_service(self) -> None:
         if not self._is_closed:
             self._is_closed = True
+            self._gathered.clear()
             if self._parked is not None:
                 self._parked.abandon()
                 self._parked = None

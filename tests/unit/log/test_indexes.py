@@ -71,7 +71,7 @@ def test_a_time_that_is_no_news_makes_no_entry(tmp_path: Path) -> None:
 
 def test_entries_gather_before_they_are_written(tmp_path: Path) -> None:
     index = OffsetIndex(str(tmp_path / "index"), 0)
-    while not index.pending_is_full:
+    while index.pending_room:
         index.append(len(index) + 1, len(index) + 1)
     assert not (tmp_path / "index").exists()
     count = len(index)

@@ -1,5 +1,6 @@
 """When segments begin and when they go."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,31 @@ def test_a_segment_rolls_by_its_records_time(tmp_path: Path) -> None:
     append(log, batch(1, timestamp=NOW))
     append(log, batch(1, timestamp=NOW + HOUR_MS))
     assert _bases(log) == [0]
+    append(log, batch(1, timestamp=NOW + HOUR_MS + 1))
+    assert _bases(log) == [0, 2]
+
+
+def test_changed_limits_count_from_the_next_batch_on(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_ms=HOUR_MS)
+    for minute in range(5):
+        append(log, batch(1, timestamp=NOW + minute * 60_000))
+    log.config = replace(log.config, segment_ms=60_000)
+    append(log, batch(1, timestamp=NOW + 5 * 60_000))
+    assert _bases(log) == [0, 5]
+    for _ in range(3):
+        append(log, batch(1, timestamp=NOW + 5 * 60_000))
+    log.config = replace(log.config, segment_bytes=4 * SIZE)
+    append(log, batch(1, timestamp=NOW + 5 * 60_000))
+    assert _bases(log) == [0, 5, 9]
+
+
+def test_a_segment_that_was_cut_rolls_by_the_time_of_its_new_first_batch(tmp_path: Path) -> None:
+    log = new_log(tmp_path, segment_ms=HOUR_MS)
+    for _ in range(3):
+        append(log, batch(1, timestamp=NOW + HOUR_MS))
+    log.truncate_to(0, NOW)
+    append(log, batch(1, timestamp=NOW))
+    append(log, batch(1, timestamp=NOW))
     append(log, batch(1, timestamp=NOW + HOUR_MS + 1))
     assert _bases(log) == [0, 2]
 

@@ -68,6 +68,36 @@ def test_several_frames_in_one_read_are_answered_in_order(setup: Setup) -> None:
     assert setup.transport.data == b"".join(map(framed, frames))
 
 
+def test_answers_to_frames_that_came_together_leave_together_but_not_too_many(
+    setup: Setup,
+) -> None:
+    frames = [framed(b"%d" % number) for number in range(9)]
+    setup.client.send(b"".join(frames))
+    assert setup.transport.written == [b"".join(frames[:8]), frames[8]]
+
+
+def test_answers_do_not_wait_for_a_request_that_waits(setup: Setup) -> None:
+    setup.client.send(framed(b"one") + framed(b"two") + framed(b"park"))
+    assert setup.transport.written == [framed(b"one") + framed(b"two")]
+
+
+def test_what_was_answered_before_a_bad_request_is_sent_before_the_end(setup: Setup) -> None:
+    setup.client.send(framed(b"one") + framed(b"bad"))
+    assert setup.transport.written == [framed(b"one")]
+    assert setup.transport.is_closed
+
+
+def test_nothing_is_sent_after_an_abort_while_frames_are_served(setup: Setup) -> None:
+    def abort_at_the_second() -> None:
+        if len(setup.dispatcher.frames) == 2:
+            setup.connection.abort()
+
+    setup.dispatcher.during = abort_at_the_second
+    setup.client.send(framed(b"one") + framed(b"two") + framed(b"three"))
+    assert setup.dispatcher.frames == [b"one", b"two"]
+    assert setup.transport.written == []
+
+
 def test_random_sizes_in_random_pieces_come_through_whole() -> None:
     chance = random.Random(7)
     for _ in range(30):

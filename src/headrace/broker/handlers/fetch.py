@@ -15,6 +15,7 @@ from headrace.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from headrace.replication.partition import Partition
 
 _TOPIC_IDS_SINCE = 13
 
@@ -42,7 +43,10 @@ class FetchHandler:
         uses_ids = context.api_version >= _TOPIC_IDS_SINCE
         session, positions = self._sessions.open(request, uses_ids, self._clock.mono_ms())
         fetch = _Fetch(self, context, request, session, positions)
-        if fetch.read() or request.max_wait_ms <= 0:
+        may_wait = request.max_wait_ms > 0
+        if may_wait and fetch.has_nothing_to_read():
+            return fetch.park()
+        if fetch.read() or not may_wait:
             return fetch.respond()
         return fetch.park()
 
@@ -78,8 +82,23 @@ class _Fetch:
         self._session = session
         self._positions = positions
         self._results: list[tuple[FetchPosition, PartitionData]] = []
+        self._waiting_on: list[Partition] = []
         self._missing_bytes = 0
         self._woken = False
+
+    def has_nothing_to_read(self) -> bool:
+        """True if this client has everything there is; then there is no need to read at all."""
+        request, find_exhausted = self._request, self._handler.reader.find_exhausted
+        if request.min_bytes <= 0 or not self._positions:
+            return False
+        self._waiting_on = []
+        for position in self._positions:
+            partition = find_exhausted(self._context, request, position)
+            if partition is None:
+                return False
+            self._waiting_on.append(partition)
+        self._missing_bytes = min(request.min_bytes, request.max_bytes, self._handler.bytes_max)
+        return self._missing_bytes > 0
 
     def read(self) -> bool:
         """Read every partition; True if there is enough to answer at once."""
@@ -107,7 +126,8 @@ class _Fetch:
         """Wait until enough bytes have come or time is up."""
         handler = self._handler
         self._parked = Parked()
-        self._waiting_on = [handler.reader.find(position) for position in self._positions]
+        if len(self._waiting_on) < len(self._positions):
+            self._waiting_on = [handler.reader.find(position) for position in self._positions]
         for partition in self._waiting_on:
             partition.data_waiters[id(self)] = self._on_data
         self._timer = handler.scheduler.call_later(self._request.max_wait_ms, self._finish)

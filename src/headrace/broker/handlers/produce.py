@@ -31,6 +31,7 @@ from headrace.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from headrace.records.batch import TRANSACTIONAL_FLAG
 from headrace.records.codecs import Codec
 from headrace.replication.partition import Partition
 
@@ -40,6 +41,8 @@ _ADMIN_CLIENT_ID = "__admin_client"
 _TOPIC_IDS_SINCE = 13
 
 
+_WRITE = Operation.WRITE
+_TOPIC = ResourceType.TOPIC
 #: A batch with no more records than this is looked into on the spot.
 _FEW_RECORDS = 64
 
@@ -73,6 +76,7 @@ class ProduceHandler:
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
         now_ms = self._clock.wall_ms()
         batches: list[ProducedBatch] = []
+        examined: list[ProducedBatch] = []
         transactional: list[ProducedBatch] = []
         response = ProduceResponse()
         for topic in request.topic_data:
@@ -80,7 +84,8 @@ class ProduceHandler:
             response.responses.append(answer)
             name, partitions = self._find(context, topic)
             # Whether a topic exists is not told to those who may not write to it.
-            may_write = not name or context.allows(Operation.WRITE, ResourceType.TOPIC, name)
+            may_write = not name or context.allows(_WRITE, _TOPIC, name)
+            is_closed = name in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID
             for data in topic.partition_data:
                 result = PartitionProduceResponse(index=data.index)
                 answer.partition_responses.append(result)
@@ -90,7 +95,7 @@ class ProduceHandler:
                     partition = partitions.get(data.index)
                     if partition is None:
                         raise self._missing(context, topic, data.index)
-                    if name in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID:
+                    if is_closed:
                         raise KafkaError(
                             ErrorCode.INVALID_TOPIC_EXCEPTION,
                             f"Only coordinators write to {name}.",
@@ -106,17 +111,21 @@ class ProduceHandler:
                             "Produce requests below version 7 may not contain zstd.",
                         )
                     batches.append(batch)
-                    if header.is_transactional:
+                    if self._config.deep_validation or partition.log.examines_records:
+                        examined.append(batch)
+                    if header.attributes & TRANSACTIONAL_FLAG:
                         transactional.append(batch)
                 except KafkaError as error:
                     self._appends.refuse(result, error, name)
-        if not transactional:
-            return self._prepare(request, response, batches, now_ms, self._appends.append)
-        in_transaction = TransactionalProduce(
-            self._admission, context, request.transactional_id, transactional
-        )
-        append = partial(self._append_admitted, in_transaction)
-        return self._prepare(request, response, batches, now_ms, append)
+        append: Append = self._appends.append
+        if transactional:
+            in_transaction = TransactionalProduce(
+                self._admission, context, request.transactional_id, transactional
+            )
+            append = partial(self._append_admitted, in_transaction)
+        if examined:
+            append = partial(self._examine, examined, append)
+        return append(request, response, batches, now_ms)
 
     def _find(
         self, context: RequestContext, topic: TopicProduceData
@@ -134,21 +143,19 @@ class ProduceHandler:
             return self._partitions.missing_by_id(topic.topic_id, index)
         return self._partitions.missing(topic.name, index)
 
-    def _prepare(
+    def _examine(
         self,
+        examined: list[ProducedBatch],
+        append: Append,
         request: ProduceRequest,
         response: ProduceResponse,
         batches: list[ProducedBatch],
         now_ms: int,
-        append: Append,
     ) -> Reply | Parked:
         """Look into those batches that must be looked into, then append."""
-        deep = self._config.deep_validation
         slow: list[tuple[ProducedBatch, Preparation]] = []
-        for batch in batches:
-            job = batch.preparation(deep)
-            if job is None:
-                continue
+        for batch in examined:
+            job = batch.preparation()
             if batch.header.codec == 0 and batch.header.record_count <= _FEW_RECORDS:
                 batch.prepared(prepare(job))
             else:
