@@ -197,8 +197,9 @@ def test_schemas_that_cannot_be_read_and_values_that_are_none(
     assert node.committed("orders") == {(topic, 0): 11}
 
 
+@pytest.mark.parametrize("trouble", [0, 503], ids=["silent", "in trouble"])
 def test_a_registry_that_is_away_is_waited_for(
-    runs: PipelineRuns, node: EmbeddedKafka, registry: SmallRegistry
+    runs: PipelineRuns, node: EmbeddedKafka, registry: SmallRegistry, trouble: int
 ) -> None:
     topic, seen = node.topic(), list[int | None]()
     node.produce(topic, orders(registry, range(5)))
@@ -206,13 +207,13 @@ def test_a_registry_that_is_away_is_waited_for(
     runs.wait(run, lambda: len(seen) == 5)
     other = json.loads(ORDER) | {"doc": "of another producer"}
     more = orders(registry, range(5, 10), json.dumps(other))
-    registry.is_away = True
+    registry.trouble, registry.is_away = trouble, not trouble
     node.produce(topic, more)
     # The schema of the new records is not known yet, nor can the query be made again now.
     runs.wait(run, lambda: run.status.restarts > 1)
     assert "The schema registry does not answer" in str(run.status.last_error)
-    registry.is_away = False
+    registry.trouble, registry.is_away = 0, False
     runs.wait(run, lambda: len(seen) >= 10)
     runs.stop(run)
     assert seen == list(range(10))
-    assert node.committed("waiting") == {(topic, 0): 10}
+    assert node.committed("waiting")[topic, 0] == 10

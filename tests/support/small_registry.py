@@ -23,6 +23,8 @@ class SmallRegistry:
     authorization: list[str | None] = field(default_factory=list)
     #: Whether nobody gets an answer.
     is_away: bool = False
+    #: What everybody gets instead of an answer, if it is not 0.
+    trouble: int = 0
 
     def add(self, subject: str, body: dict[str, Any]) -> int:
         kept = {key: body[key] for key in ("schema", "schemaType", "references") if body.get(key)}
@@ -95,8 +97,12 @@ def small_registry() -> Iterator[SmallRegistry]:
             if registry.is_away:
                 self.close_connection = True
                 return
-            status, answer = registry.answer(self.command, path, body)
-            data = json.dumps(answer).encode()
+            if registry.trouble:
+                status, answer = registry.trouble, {"error_code": 50001, "message": "not now"}
+            else:
+                status, answer = registry.answer(self.command, path, body)
+            # A proxy that speaks for the registry has pages of its own.
+            data = b"<html>" if status in (502, 504) else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
             self.send_header("Content-Length", str(len(data)))

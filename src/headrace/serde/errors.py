@@ -21,4 +21,4 @@ class RegistryError(SerdeError):
 
 
 class RegistryUnavailableError(SerdeError):
-    """No address of the registry answered."""
+    """No address of the registry gave an answer, or all are in trouble: later they may."""

@@ -1,7 +1,8 @@
 """Requests to a schema registry: several addresses, credentials, connections that are kept.
 
 Blocking and safe for threads; a caller on an event loop asks from a thread. A registry that does
-not answer is left for the next address, and the address that answered is asked first from then on.
+not answer, or says that it cannot now, is left for the next address, and the address that answered
+is asked first from then on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 #: A schema of a megabyte with its references fits many times.
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _IDLE_CONNECTIONS_MAX = 8
+#: Nothing is wrong with the request: the registry, or what stands before it, has no time for it,
+#: or is in trouble itself (its leader is not known, its topic cannot be written to).
+_NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
 
 class _Address:
@@ -75,7 +79,10 @@ class RegistryHttp:
         self._bearer_token = bearer_token
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The registry's answer; `RegistryError` if it refuses, or if no address answers."""
+        """The registry's answer.
+
+        Raises `RegistryError` if it refuses, `RegistryUnavailableError` if no address can answer.
+        """
         data = None if body is None else json.dumps(body).encode()
         failure = ""
         count = len(self._addresses)
@@ -87,8 +94,8 @@ class RegistryHttp:
             except (OSError, HTTPException) as error:
                 failure = f"{address.url}: {str(error) or type(error).__name__}"
                 continue
-            if status >= 500 and step + 1 < count:
-                failure = f"{address.url}: status {status}"
+            if status in _NOT_NOW:
+                failure = f"{address.url}: status {status}, {_complaint(answer)[0]}"
                 continue
             self._first = index
             return _read_answer(address, status, answer)
@@ -159,9 +166,18 @@ def _read_answer(address: _Address, status: int, answer: bytes) -> Any:
         ) from error
     if 200 <= status < 300:
         return value
-    message, code = f"status {status}", status
-    if isinstance(value, dict):
-        message = str(value.get("message", message))
-        if isinstance(value.get("error_code"), int):
-            code = value["error_code"]
+    message, code = _complaint(answer)
+    code = status if code is None else code
     raise RegistryError(f"The schema registry refused: {message} (error {code}).", status, code)
+
+
+def _complaint(answer: bytes) -> tuple[str, int | None]:
+    """What the registry says is wrong, and its own number for it."""
+    try:
+        value = json.loads(answer)
+    except ValueError:  # a proxy's page
+        value = None
+    if not isinstance(value, dict):
+        return "without a reason", None
+    code = value.get("error_code")
+    return str(value.get("message", "without a reason")), code if isinstance(code, int) else None

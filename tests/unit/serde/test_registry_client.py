@@ -7,7 +7,7 @@ import pytest
 from headrace.serde.errors import RegistryError, RegistryUnavailableError, SchemaError, SerdeError
 from headrace.serde.registry_client import RegistryClient
 from headrace.serde.schema import Reference, Schema
-from tests.support.small_registry import SmallRegistry
+from tests.support.small_registry import SmallRegistry, small_registry
 
 
 def closed_port() -> int:
@@ -50,6 +50,37 @@ def test_no_address_that_answers_is_one_sentence() -> None:
     client = RegistryClient.from_settings({"schema.registry.url": url})
     with pytest.raises(RegistryUnavailableError, match="does not answer"):
         client.schema_by_id(1)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_a_registry_in_trouble_is_one_that_may_answer_later(
+    registry: SmallRegistry, client: RegistryClient, status: int
+) -> None:
+    registry.trouble = status
+    with pytest.raises(RegistryUnavailableError, match=f"does not answer .*status {status}"):
+        client.register("s", Schema('"string"'))
+    registry.trouble = 0
+    assert client.register("s", Schema('"string"')).id == 1
+
+
+def test_an_address_in_trouble_is_left_for_the_next(registry: SmallRegistry) -> None:
+    with small_registry() as troubled:
+        troubled.trouble = 503
+        urls = f"{troubled.url},{registry.url}"
+        client = RegistryClient.from_settings({"schema.registry.url": urls})
+        assert client.register("s", Schema('"string"')).id == 1
+        client.close()
+    assert (len(troubled.asked), len(registry.asked)) == (1, 1)
+
+
+@pytest.mark.parametrize("status", [401, 409, 422, 501])
+def test_what_would_be_refused_again_is_a_refusal(
+    registry: SmallRegistry, client: RegistryClient, status: int
+) -> None:
+    registry.trouble = status
+    with pytest.raises(RegistryError, match="refused: not now") as caught:
+        client.register("s", Schema('"string"'))
+    assert (caught.value.status, caught.value.code) == (status, 50001)
 
 
 def test_an_unknown_id_is_the_registrys_own_error(client: RegistryClient) -> None:
