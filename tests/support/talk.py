@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from headrace.client.blocking import KafkaClient
 from headrace.client.config import ClientConfig
-from headrace.client.fetching import FetchConfig, PartitionReader
+from headrace.client.fetch_request import FetchConfig
+from headrace.client.fetching import PartitionReader
 from headrace.client.offsets import LATEST, list_offsets, require_offsets
 from headrace.client.producing import ProducerConfig, RecordSender
 from headrace.records.record import Record

@@ -12,7 +12,7 @@ from headrace.cli.connecting import (
 )
 from headrace.cli.failure import CommandFailedError, UsageError
 from headrace.cli.output import add_output_argument
-from headrace.client.fetching import FetchConfig
+from headrace.client.fetch_request import FetchConfig
 from headrace.client.offsets import EARLIEST, LATEST
 
 _DEFAULT_FORMATTER = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"

@@ -10,10 +10,10 @@ import time
 from collections import deque
 from collections.abc import Mapping, MutableMapping
 
-from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.batch_request import Batch, read_answer, request_for
 from headrace.client.blocking import KafkaClient
-from headrace.client.errors import ConnectionFailedError
+from headrace.client.errors import PASSING, ConnectionFailedError
 from headrace.client.leaders import NO_LEADER, TopicPartition, find_leaders, group_by_leader
 from headrace.client.send_config import SendConfig
 from headrace.protocol.messages.produce import ProduceResponse
@@ -22,9 +22,6 @@ from headrace.records.builder import build_batch
 from headrace.records.producer_stamp import next_sequence
 from headrace.records.reader import read_batch
 from headrace.records.record import Record
-
-#: A node that is on its way back is not among the brokers for a moment.
-_PASSING = RETRIABLE | {ErrorCode.BROKER_NOT_AVAILABLE}
 
 Waiting = MutableMapping[TopicPartition, deque[Batch]]
 
@@ -63,7 +60,7 @@ def _round(
     try:
         leaders = find_leaders(client, {topic for topic, _ in heads})
     except KafkaError as failure:
-        if failure.code not in _PASSING:
+        if failure.code not in PASSING:
             raise
         client.close()
         return 0, failure
@@ -80,7 +77,7 @@ def _round(
             elif error.code == ErrorCode.MESSAGE_TOO_LARGE and batch.count > 1:
                 waiting[batch.partition].popleft()
                 waiting[batch.partition].extendleft(reversed(halves(batch)))
-            elif error.code in _PASSING:
+            elif error.code in PASSING:
                 trouble = error
             else:
                 raise error

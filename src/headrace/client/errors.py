@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
+
+#: What a request is worth repeating after: somebody is away, or moves. A node that is on its way
+#: back is not among the brokers for a moment.
+PASSING = RETRIABLE | {ErrorCode.BROKER_NOT_AVAILABLE}
 
 
 class ConnectionFailedError(KafkaError):

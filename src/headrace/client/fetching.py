@@ -4,39 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.connection import BlockingConnection
 from headrace.client.errors import ConnectionFailedError, error_for_code
+from headrace.client.fetch_request import FetchConfig, post_fetch
 from headrace.client.fetched import FetchedBatch, read_fetched
 from headrace.client.leaders import NO_LEADER, TopicPartition, find_leaders, group_by_leader
 from headrace.client.offsets import list_offsets, require_offsets
 from headrace.client.readable import wait_readable
-from headrace.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
-
-#: The last version that names topics; later ones need their ids.
-_BY_NAME_MAX = 12
-
-
-@dataclass(frozen=True, slots=True)
-class FetchConfig:
-    """The names are those of Kafka's consumer settings."""
-
-    max_wait_ms: int = 500
-    min_bytes: int = 1
-    max_bytes: int = 50 * 1024 * 1024
-    partition_max_bytes: int = 1024 * 1024
-    read_committed: bool = False
-    #: Where to go on when an offset is gone: a timestamp for ListOffsets, or None for an error.
-    reset_to: int | None = None
+from headrace.protocol.messages.fetch import FetchResponse, PartitionData
 
 
 class PartitionReader:
@@ -98,8 +76,8 @@ class PartitionReader:
                 continue
             try:
                 connection = self._client.node(leader)
-                version = connection.versions.pick(FetchRequest, high=_BY_NAME_MAX)
-                connection.post(self._request(partitions, wait_ms), version=version)
+                positions = {partition: self.positions[partition] for partition in partitions}
+                post_fetch(connection, positions, self._config, wait_ms)
                 asked.append(connection)
             except ConnectionFailedError:
                 self._start_over()
@@ -112,24 +90,6 @@ class PartitionReader:
         self._client.refresh()
         self._leaders.clear()
         self._back_off = True
-
-    def _request(self, partitions: list[TopicPartition], wait_ms: int) -> FetchRequest:
-        topics: dict[str, list[FetchPartition]] = {}
-        for topic, index in partitions:
-            topics.setdefault(topic, []).append(
-                FetchPartition(
-                    partition=index,
-                    fetch_offset=self.positions[topic, index],
-                    partition_max_bytes=self._config.partition_max_bytes,
-                )
-            )
-        return FetchRequest(
-            max_wait_ms=wait_ms,
-            min_bytes=self._config.min_bytes,
-            max_bytes=self._config.max_bytes,
-            isolation_level=int(self._config.read_committed),
-            topics=[FetchTopic(topic=name, partitions=rows) for name, rows in topics.items()],
-        )
 
     def _take(self, answer: FetchResponse) -> Iterator[FetchedBatch]:
         if answer.error_code:

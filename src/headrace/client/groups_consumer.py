@@ -10,7 +10,8 @@ from typing import Protocol
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.errors import error_for_code
-from headrace.client.fetching import FetchConfig, PartitionReader
+from headrace.client.fetch_request import FetchConfig
+from headrace.client.fetching import PartitionReader
 from headrace.client.groups_offsets import CommittedOffset, commit_offsets, committed_offsets
 from headrace.client.leaders import TopicPartition
 from headrace.client.membership.config import MemberConfig

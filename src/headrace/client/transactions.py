@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.connection import BlockingConnection
-from headrace.client.errors import ConnectionFailedError
+from headrace.client.errors import PASSING, ConnectionFailedError
 from headrace.client.groups import GROUP, TRANSACTION, find_coordinators
 from headrace.client.groups_offsets import CommittedOffset
 from headrace.client.leaders import TopicPartition
@@ -32,8 +32,6 @@ T = TypeVar("T")
 #: The last transaction of this id is about to end: that is a matter of milliseconds.
 _SOON_MS = 5
 
-#: A node that is on its way back is not among the brokers for a moment.
-_PASSING = RETRIABLE | {ErrorCode.BROKER_NOT_AVAILABLE}
 #: The id is somebody else's by now; a coordinator that forgot us says so in other words.
 _LOST = (
     ErrorCode.PRODUCER_FENCED,
@@ -143,7 +141,7 @@ class TransactionClient:
             except KafkaError as error:
                 if error.code in _LOST:
                     raise self._fenced(error) from error
-                if error.code not in _PASSING or time.monotonic() >= deadline:
+                if error.code not in PASSING or time.monotonic() >= deadline:
                     raise
                 if isinstance(error, ConnectionFailedError):
                     self._client.close()

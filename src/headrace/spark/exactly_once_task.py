@@ -18,8 +18,8 @@ from headrace.client.leaders import TopicPartition
 from headrace.records.producer_stamp import next_sequence, stamp_producer
 from headrace.spark.errors import PipelineError
 from headrace.spark.exactly_once_plan import TaskPlan
+from headrace.spark.sink_connection import connected
 from headrace.spark.sink_errors import in_one_sentence
-from headrace.spark.sink_reuse import connected
 from headrace.spark.sink_writing import Closed, RowWriter
 
 #: So much is collected before leases are asked for: while one task sends, others encode.

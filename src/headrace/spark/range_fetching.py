@@ -12,22 +12,14 @@ from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.connection import BlockingConnection
 from headrace.client.errors import ConnectionFailedError, error_for_code
+from headrace.client.fetch_request import FetchConfig, post_fetch
 from headrace.client.leaders import NO_LEADER, find_leaders
-from headrace.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from headrace.protocol.messages.fetch import FetchResponse, PartitionData
 from headrace.records.batch import find_next_offset
 from headrace.spark.errors import PipelineError
 from headrace.spark.options import ReadSettings
 from headrace.spark.planning import OffsetRange
 
-#: The last version that names topics; later ones need their ids.
-_BY_NAME_MAX = 12
-_MAX_WAIT_MS = 500
 #: A topic that was made a moment ago may not be known everywhere.
 _MENDED = RETRIABLE | {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
@@ -38,7 +30,11 @@ class RangeFetcher:
     def __init__(self, client: KafkaClient, work: OffsetRange, settings: ReadSettings) -> None:
         self._client = client
         self._work = work
-        self._settings = settings
+        self._config = FetchConfig(
+            max_bytes=settings.fetch_bytes,
+            partition_max_bytes=settings.fetch_bytes,
+            read_committed=settings.read_committed,
+        )
         self._leader: int | None = None
         self._asked: tuple[int, BlockingConnection] | None = None
         self._patience = _Patience(settings.poll_timeout_ms, client.config.retry_backoff_ms)
@@ -109,19 +105,7 @@ class RangeFetcher:
                 raise error_for_code(ErrorCode.LEADER_NOT_AVAILABLE)
             self._leader = leader
         connection = self._client.node(self._leader)
-        partition = FetchPartition(
-            partition=work.partition,
-            fetch_offset=position,
-            partition_max_bytes=self._settings.fetch_bytes,
-        )
-        request = FetchRequest(
-            max_wait_ms=_MAX_WAIT_MS,
-            min_bytes=1,
-            max_bytes=self._settings.fetch_bytes,
-            isolation_level=int(self._settings.read_committed),
-            topics=[FetchTopic(topic=work.topic, partitions=[partition])],
-        )
-        connection.post(request, version=connection.versions.pick(FetchRequest, high=_BY_NAME_MAX))
+        post_fetch(connection, {(work.topic, work.partition): position}, self._config)
         return connection
 
     @property

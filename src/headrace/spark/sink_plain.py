@@ -14,9 +14,9 @@ from headrace.protocol.messages.init_producer_id import (
     InitProducerIdResponse,
 )
 from headrace.records.producer_stamp import next_sequence, stamp_producer
+from headrace.spark.sink_connection import Connected, connected
 from headrace.spark.sink_errors import in_one_sentence
 from headrace.spark.sink_options import SinkOptions
-from headrace.spark.sink_reuse import Connected, connected
 from headrace.spark.sink_writing import Closed, RowWriter
 
 #: What a cluster answers that gives no producer ids to this user: then without.

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from headrace.client.blocking import KafkaClient
 from headrace.spark.cluster_offsets import ClusterOffsets
 from headrace.spark.errors import OptionError
+from headrace.spark.kept_clients import kept_client
 from headrace.spark.offsets import Offsets
 from headrace.spark.options import ReadSettings, SourceOptions
 from headrace.spark.planning import OffsetRange, ranges_between, split_ranges
@@ -17,9 +18,6 @@ from headrace.spark.range_reads import RangeReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-#: Clients of this process by their settings: a worker reads one batch after the other.
-_clients: dict[tuple[tuple[str, str], ...], KafkaClient] = {}
 
 
 class RangePartition(InputPartition):
@@ -33,13 +31,11 @@ def read_range(
     settings: ReadSettings, partition: RangePartition, names: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """What a task does; connections stay open for the next one in this process."""
-    key = tuple(sorted(settings.kafka.items()))
-    client = _clients.get(key)
-    if client is None:
-        client = _clients[key] = KafkaClient(settings.client_config())
-    # A batch without partitions has one task with nothing to do.
-    for work in partition.value or ():
-        yield from RangeReader(client, work, settings, names).batches()
+    made = kept_client(KafkaClient, settings.kafka, lambda: KafkaClient(settings.client_config()))
+    with made as client:
+        # A batch without partitions has one task with nothing to do.
+        for work in partition.value or ():
+            yield from RangeReader(client, work, settings, names).batches()
 
 
 class BatchReader(DataSourceReader):

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
-from headrace.client.fetching import FetchConfig, PartitionReader
+from headrace.client.fetch_request import FetchConfig
+from headrace.client.fetching import PartitionReader
 from headrace.client.leaders import find_leaders
 from headrace.client.offsets import EARLIEST, list_offsets, require_offsets
 from headrace.client.producing import ProducerConfig, RecordSender

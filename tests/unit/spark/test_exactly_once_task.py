@@ -24,8 +24,8 @@ from headrace.spark.exactly_once_task import (  # noqa: E402
     TransactionFailedError,
     write_task,
 )
+from headrace.spark.kept_clients import forget  # noqa: E402
 from headrace.spark.sink_options import SinkOptions  # noqa: E402
-from headrace.spark.sink_reuse import forget  # noqa: E402
 from headrace.testing import EmbeddedKafka  # noqa: E402
 
 

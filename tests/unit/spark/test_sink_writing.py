@@ -13,13 +13,14 @@ pytest.importorskip("numba")
 
 from headrace.client.blocking import KafkaClient  # noqa: E402
 from headrace.client.config import ClientConfig  # noqa: E402
-from headrace.client.fetching import FetchConfig, PartitionReader  # noqa: E402
+from headrace.client.fetch_request import FetchConfig  # noqa: E402
+from headrace.client.fetching import PartitionReader  # noqa: E402
 from headrace.client.leaders import find_leaders  # noqa: E402
 from headrace.client.partitioner import partition_for_key  # noqa: E402
 from headrace.spark.errors import PipelineError  # noqa: E402
+from headrace.spark.kept_clients import forget  # noqa: E402
 from headrace.spark.sink_options import SinkOptions  # noqa: E402
 from headrace.spark.sink_plain import write_plain  # noqa: E402
-from headrace.spark.sink_reuse import forget  # noqa: E402
 from headrace.testing import EmbeddedKafka  # noqa: E402
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
@@ -187,7 +188,7 @@ def test_the_next_task_of_a_worker_goes_on_with_the_same_producer(
         made.append(config.client_id)
         return KafkaClient(config)
 
-    monkeypatch.setattr("headrace.spark.sink_reuse.KafkaClient", counted)
+    monkeypatch.setattr("headrace.spark.sink_connection.KafkaClient", counted)
     topic = node.topic()
     batch = pa.record_batch({"value": pa.array([b"1", b"2"], pa.binary())})
     for _ in range(3):

@@ -12,23 +12,16 @@ from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.config import ClientConfig
 from headrace.client.errors import ConnectionFailedError, error_for_code
+from headrace.client.fetch_request import FetchConfig, post_fetch
 from headrace.client.fetched import read_fetched
 from headrace.client.leaders import find_leaders
 from headrace.client.offsets import EARLIEST, list_offsets, require_offsets
-from headrace.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from headrace.protocol.messages.fetch import FetchResponse, PartitionData
 
 logger = logging.getLogger(__name__)
 
-#: The last version that names topics; later ones need their ids.
-_BY_NAME_MAX = 12
-_WAIT_MS = 500
 _BYTES_MAX = 16 * 1024 * 1024
+_FETCH = FetchConfig(max_bytes=_BYTES_MAX, partition_max_bytes=_BYTES_MAX, read_committed=True)
 _RETRY_S = 0.2
 
 
@@ -91,24 +84,13 @@ class TopicReader:
         self._deliver([], self._position)
 
     def _fetch(self) -> None:
-        topic, index = self._partition
-        leader = find_leaders(self._client, [topic]).get(self._partition, -1)
+        leader = find_leaders(self._client, [self._partition[0]]).get(self._partition, -1)
         if leader < 0:
             raise error_for_code(ErrorCode.LEADER_NOT_AVAILABLE)
         connection = self._client.node(leader)
-        version = connection.versions.pick(FetchRequest, high=_BY_NAME_MAX)
         while not self._stopping.is_set():
-            row = FetchPartition(
-                partition=index, fetch_offset=self._position, partition_max_bytes=_BYTES_MAX
-            )
-            request = FetchRequest(
-                max_wait_ms=_WAIT_MS,
-                min_bytes=1,
-                max_bytes=_BYTES_MAX,
-                isolation_level=1,
-                topics=[FetchTopic(topic=topic, partitions=[row])],
-            )
-            answer = connection.call(request, FetchResponse, version=version)
+            post_fetch(connection, {self._partition: self._position}, _FETCH)
+            answer = connection.take(FetchResponse)
             if answer.error_code:
                 raise error_for_code(answer.error_code)
             for data in (data for one in answer.responses for data in one.partitions):
