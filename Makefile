@@ -80,7 +80,7 @@ packages: ## Install kcat, a JDK, Maven, PostgreSQL and Redis where they are mis
 	command -v javac >/dev/null || missing="$$missing default-jdk-headless"; \
 	command -v mvn   >/dev/null || missing="$$missing maven"; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
-	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then \
 	  echo "Please install:$$missing"; exit 0; \

@@ -41,16 +41,16 @@ def check_open_files(limit: int | None = None) -> Finding:
     if soft < _OPEN_FILES_MIN:
         return wrong(
             "open files",
-            f"A process may open only {soft} files, too few for a node:"
+            f"A node may open only {soft} files, which is too few:"
             f" raise the limit with `ulimit -n {_OPEN_FILES_GOOD}`.",
         )
     if soft < _OPEN_FILES_GOOD:
         return note(
             "open files",
-            f"A process may open {soft} files: enough for development; for many clients"
+            f"A node may open {soft} files: enough for development; for many clients"
             " raise it, for instance with `ulimit -n 65536`.",
         )
-    return ok("open files", f"A process may open {soft} files.")
+    return ok("open files", f"A node may open {soft} files.")
 
 
 def _open_files_limit() -> int | None:
@@ -58,6 +58,9 @@ def _open_files_limit() -> int | None:
         import resource
     except ImportError:
         return None
+    from headrace.server.file_limit import raise_file_limit
+
+    raise_file_limit()  # as a node does: what it starts with says little, 256 on a Mac
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 2**31 - 1 if soft == resource.RLIM_INFINITY else soft
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
+from headrace.base.platforms import what_to_do_here
 from headrace.cli.tools import THEMES, Tool, find_tool
 
 EXIT_INTERRUPTED = 130
@@ -27,6 +28,9 @@ class ToolModule(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point of the `headrace` command; returns the exit code."""
+    if elsewhere := what_to_do_here():
+        print(elsewhere, file=sys.stderr)
+        return 1
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _dispatch(arguments)

@@ -97,7 +97,9 @@ class BlockingConnection:
             raise UnreachableError(
                 f"No broker can be reached at {self.name} ({_reason(error)})."
             ) from error
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A Mac refuses if the broker has hung up again; the next read will say so.
+        with contextlib.suppress(OSError):
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connected
 
     def _handshake(self) -> ApiVersionsResponse:

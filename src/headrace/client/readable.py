@@ -27,6 +27,11 @@ def wait_readable(sources: Sequence[F], timeout_s: float) -> list[F]:
 
 def is_readable(fd: int, timeout_s: float) -> bool:
     """The same for a bare descriptor."""
+    timeout_s = max(timeout_s, 0.0)
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    return bool(poll.poll(max(timeout_s, 0.0) * 1000.0))
+    found = poll.poll(timeout_s * 1000.0)
+    if found and found[0][1] & select.POLLNVAL:
+        # A Mac's `poll` may not know terminals and other devices; its `select` does.
+        return bool(select.select([fd], [], [], timeout_s)[0])
+    return bool(found)

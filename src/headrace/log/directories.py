@@ -9,6 +9,7 @@ import json
 import os
 from contextlib import suppress
 
+from headrace.base.durability import sync_directory
 from headrace.log.checkpoints import (
     CHECKPOINT_NAMES,
     CLEANER_CHECKPOINT,
@@ -20,7 +21,7 @@ from headrace.log.checkpoints import (
 from headrace.log.directory_lock import DirectoryLock
 from headrace.log.directory_names import PartitionDirectoryName, parse_directory_name
 from headrace.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
-from headrace.log.text_files import replace_text_file, sync_directory
+from headrace.log.text_files import replace_text_file
 
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 UNKNOWN_BROKER_EPOCH = -1

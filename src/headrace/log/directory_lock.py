@@ -1,12 +1,14 @@
 """`.lock`: one node at a time uses a data directory.
 
 Java locks with POSIX record locks, which another Java process and our own sees; those of one
-process never meet each other, so two nodes in one process would both succeed. Locks of the open
-file description (Linux) conflict with both; elsewhere `flock` is added for our own kind.
+process never meet each other, so two nodes in one process would both succeed. On Linux locks of the
+open file description conflict with both. BSD and macOS keep all kinds of locks in one list: there
+`flock` conflicts with both, and a record lock besides would meet our own `flock` as a stranger's.
 """
 
 import fcntl
 import os
+import sys
 from struct import pack
 
 LOCK_FILE = ".lock"
@@ -46,8 +48,6 @@ class DirectoryLock:
 
 def _lock(fd: int) -> None:
     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    command = getattr(fcntl, "F_OFD_SETLK", None)
-    if command is not None:
-        fcntl.fcntl(fd, command, _WHOLE_FILE)
-    else:
-        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    # By its system, not by its name: new Macs have the name as well, with another structure.
+    if sys.platform == "linux":
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)

@@ -6,10 +6,11 @@ dropped the pages it could not write, so the log refuses all work from then on.
 
 import contextlib
 
+from headrace.base.durability import sync_descriptor, sync_directory
 from headrace.log.errors import OUT_OF_FILES
 from headrace.log.log_state import LogState
 from headrace.log.open_files import OpenFile
-from headrace.log.text_files import sync_descriptor, sync_directory, sync_file
+from headrace.log.text_files import sync_file
 
 
 class Flush:

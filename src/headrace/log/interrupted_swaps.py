@@ -5,6 +5,7 @@ Only names are touched here. The rules are Kafka's, since either may find what t
 
 import os
 
+from headrace.base.durability import sync_directory
 from headrace.log.file_names import (
     CLEANED,
     DELETED,
@@ -17,7 +18,6 @@ from headrace.log.file_names import (
 )
 from headrace.log.open_files import OpenFiles
 from headrace.log.segment import Segment
-from headrace.log.text_files import sync_directory
 
 #: A metadata snapshot on its way out is the metadata log's own business.
 _SNAPSHOT_DELETED = ".checkpoint.deleted"

@@ -5,11 +5,11 @@ ones, never neither: `.cleaned` becomes `.swap` when complete; the old ones beco
 `.swap` loses its suffix. Loading finishes what a crash interrupted (see `interrupted_swaps`).
 """
 
+from headrace.base.durability import sync_directory
 from headrace.log.file_names import CLEANED, SWAP
 from headrace.log.log_state import LogState
 from headrace.log.retention import retire_segment, retire_snapshot
 from headrace.log.segment import Segment
-from headrace.log.text_files import sync_directory
 
 
 class DirectorySync:

@@ -1,8 +1,9 @@
-"""Small files that are read and replaced as a whole, and what makes files durable."""
+"""Small files that are read and replaced as a whole."""
 
 import errno
 import os
-import sys
+
+from headrace.base.durability import sync_descriptor, sync_directory
 
 
 def replace_text_file(path: str, text: str, *, sync: bool) -> None:
@@ -40,23 +41,6 @@ def read_small_file(path: str) -> bytes:
             if len(part) < 65536:
                 break
         return b"".join(parts)
-    finally:
-        os.close(fd)
-
-
-def sync_descriptor(fd: int) -> None:
-    """Make a file's bytes and size durable; its times may wait where the system lets them."""
-    if sys.platform == "darwin":
-        os.fsync(fd)
-    else:
-        os.fdatasync(fd)
-
-
-def sync_directory(path: str) -> None:
-    """Make created, renamed and removed names in a directory durable."""
-    fd = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
     finally:
         os.close(fd)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import sys
 
-#: A node asks for no more than this by itself.
-_WANTED = 65_536
+#: A node asks for no more than this by itself, and is content with less: a Mac says that there is
+#: no limit, and refuses what is above one that it does not tell (10,240 is always allowed).
+_WANTED = (65_536, 32_768, 16_384, 10_240, 4_096)
 #: Indexes, checkpoints, pipes to helper processes, listeners, status pages.
 _KEPT_FOR_OTHERS_MAX = 128
 #: The socket, and a second descriptor while files are sent past the transport.
@@ -25,10 +26,15 @@ def raise_file_limit() -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _WANTED if hard == resource.RLIM_INFINITY else min(hard, _WANTED)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    if soft == resource.RLIM_INFINITY:
+        return
+    for wanted in _WANTED:
+        most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        if most <= soft:
+            return
         with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            return
 
 
 def connections_that_fit(files_max: int, log_files_max: int) -> int:

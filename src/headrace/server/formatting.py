@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headrace.base.durability import sync_descriptor, sync_directory
 from headrace.base.uuids import random_uuid
 from headrace.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
-from headrace.log.text_files import sync_directory
 from headrace.metadata import bootstrap, features, snapshot
 from headrace.metadata.record_codec import AnyRecord
 from headrace.raft.voters import VoterSet
@@ -176,5 +176,5 @@ def _write(path: str, data: bytes) -> None:
     with open(path, "wb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        sync_descriptor(file.fileno())
     sync_directory(os.path.dirname(path))

@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 
-from headrace.log.text_files import sync_directory
+from headrace.base.durability import sync_descriptor, sync_directory
 from headrace.metadata.snapshot import (
     DELETED_SUFFIX,
     PARTIAL_SUFFIX,
@@ -63,7 +63,7 @@ class SnapshotFiles:
         with open(partial, "wb") as file:
             file.writelines(batches)
             file.flush()
-            os.fsync(file.fileno())
+            sync_descriptor(file.fileno())
             size = file.tell()
         os.replace(partial, path)
         sync_directory(self._directory)

@@ -22,7 +22,8 @@ _LINE_BYTES_MAX = 1 << 20
 _END_S = 5.0
 _ACCEPT_PAUSE_S = 0.02
 #: An executor whose machine is gone is noticed after about this long: 10 s and three probes.
-_KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
+#: The second is a Mac's name for the first.
+_KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPALIVE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 
 
 class LedgerService:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 
+from headrace.base.durability import sync_descriptor
 from headrace.client.leaders import TopicPartition
 from headrace.spark.offsets import Offsets, from_json, to_json
 from headrace.spark.options import SourceOptions
@@ -37,7 +38,7 @@ def remember(options: SourceOptions, offsets: Offsets) -> None:
     with open(draft, "w", encoding="utf-8") as file:
         json.dump({"of": _identity(options), "offsets": to_json(offsets)}, file)
         file.flush()
-        os.fsync(file.fileno())
+        sync_descriptor(file.fileno())
     os.replace(draft, path)
 
 

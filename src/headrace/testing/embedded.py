@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from headrace.base.platforms import what_to_do_here
 from headrace.testing.child_node import ChildNode
 from headrace.testing.client_side import ClientSide
 from headrace.testing.node_handle import NodeAddresses, NodeHandle, NodeStartError
@@ -73,6 +74,8 @@ class EmbeddedKafka(ClientSide):
         """Start the node and return once it answers; on the same directory and ports as before."""
         if self.is_running:
             raise RuntimeError("The node is already running.")
+        if elsewhere := what_to_do_here():
+            raise NodeStartError(elsewhere)
         if self._work_dir is None:
             from tempfile import mkdtemp
 

@@ -129,3 +129,27 @@ def test_a_mistyped_flag_is_one_sentence_with_a_guess(
     first, second = capsys.readouterr().err.splitlines()
     assert first == "headrace topics: unrecognized arguments: --lst. Did you mean --list?"
     assert second == "Type `headrace topics --help` for the options."
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from headrace.cli.main import main; sys.exit(main(['up']))",
+        "from headrace.cli.main import main; sys.exit(main(['topics', '--list']))",
+        "from headrace.testing import EmbeddedKafka; EmbeddedKafka().start()",
+    ],
+)
+def test_windows_is_told_in_one_sentence_what_to_do(program: str) -> None:
+    missing = ("fcntl", "grp", "pwd", "resource", "termios", "uvloop")
+    as_windows = f"import subprocess, sys; sys.modules.update(dict.fromkeys({missing}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{as_windows}; sys.platform = 'win32'; {program}"],
+        env=CHILD_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
+    assert "on Windows install WSL" in said
+    assert said.endswith(".")

@@ -1,7 +1,9 @@
 """Listeners on real sockets: who is let in, who is counted, who is shown out."""
 
 import asyncio
+import errno
 import socket
+from asyncio.trsock import TransportSocket
 from collections.abc import Awaitable, Callable
 from struct import pack
 from typing import Any
@@ -102,6 +104,25 @@ def test_a_client_is_served_and_counted_in_and_out() -> None:
         assert await ask(peer, b"hello") == b"hello"
         assert len(setup.counts) == 1
         assert setup.metrics.connections_opened == 1
+        peer[1].close()
+        await peer[1].wait_closed()
+        await until(lambda: setup.metrics.connections_closed == 1)
+        assert len(setup.counts) == 0
+
+    run(Setup(), story)
+
+
+def test_a_system_that_refuses_a_sockets_options_costs_nobody_a_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> None:  # as a Mac does once the client has gone again
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(TransportSocket, "setsockopt", refuse)
+
+    async def story(setup: Setup) -> None:
+        peer = await setup.connect()
+        assert await ask(peer, b"hello") == b"hello"
         peer[1].close()
         await peer[1].wait_closed()
         await until(lambda: setup.metrics.connections_closed == 1)

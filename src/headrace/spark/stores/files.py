@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from headrace.base.durability import sync_descriptor, sync_directory
+
 #: What file systems without hard links answer.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
@@ -71,7 +73,7 @@ class LocalFiles:
         with open(draft, "w") as stream:
             stream.write(text)
             stream.flush()
-            os.fsync(stream.fileno())
+            sync_descriptor(stream.fileno())
         try:
             # Unlike a rename, a link does not take the place of what another driver has put there.
             os.link(draft, path)
@@ -104,11 +106,11 @@ class LocalFiles:
                 os.unlink(path)
 
     def sync(self, path: str) -> None:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        if os.path.isdir(path):
+            sync_directory(path)
+            return
+        with open(path, "rb") as stream:
+            sync_descriptor(stream.fileno())
 
 
 def files_of(spark: Any, path: str) -> tuple[Files, str]:
