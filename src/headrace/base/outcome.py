@@ -50,6 +50,8 @@ class Outcome(Generic[K, R]):
     #: What else is to be done, once the records are safe, by whoever knows these things.
     effects: list[Any] = field(default_factory=list)
     #: Whether the records count together or not at all; many tombstones may go in several batches.
+    #: If only the first of those can be written, they are applied; everything else is as if none
+    #: could, and `if_failed` comes after they are applied.
     is_atomic: bool = True
     #: What to do instead, at a time, if the records cannot be written; without it, everybody in
     #: `replies` gets the error.

@@ -45,6 +45,15 @@ class RequestContext:
             connection.principal, connection.client_host, operation, resource, name
         )
 
+    @property
+    def client_host(self) -> str:
+        """The client's address as Kafka's groups show it: with a slash in front, as Java does."""
+        return f"/{self.connection.client_host}"
+
+    def may_describe(self, topic: str) -> bool:
+        """Whether the sender may know of a topic."""
+        return self.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+
     def allows_any(self, operation: Operation, resource: ResourceType) -> bool:
         """Whether the sender may do `operation` on some resource of this type (KIP-679)."""
         connection = self.connection

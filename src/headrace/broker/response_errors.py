@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from headrace.protocol.schema import Struct
 
-ErrorFinder = Callable[[Any], Iterator[int]]
+ErrorFinder = Callable[[Any], list[int]]
+#: Adds the codes that are not 0, of each of some structs, to the list.
+_Collector = Callable[[Any, list[int]], None]
 
 #: What responses call them; AddPartitionsToTxn has its own word.
 _CODES = ("error_code", "partition_error_code")
@@ -18,24 +21,37 @@ def error_finder(struct: type[Struct]) -> ErrorFinder | None:
 
     Worked out once for a class, so that a response is walked only where codes can be.
     """
-    nested: list[tuple[str, bool, ErrorFinder]] = []
+    collect = _collector(struct)
+    if collect is None:
+        return None
+
+    def find(response: Any) -> list[int]:
+        codes: list[int] = []
+        collect((response,), codes)
+        return codes
+
+    return find
+
+
+def _collector(struct: type[Struct]) -> _Collector | None:
+    nested: list[tuple[Callable[[Any], Any], bool, _Collector]] = []
     for name, field in struct.fields.items():
         inner = field.element if field.kind == "array" else field
         if inner is not None and inner.struct is not None:
-            finder = error_finder(inner.struct)
-            if finder is not None:
-                nested.append((name, field.kind == "array", finder))
-    code = next((name for name in _CODES if name in struct.fields), "")
-    if not code and not nested:
+            collect_inner = _collector(inner.struct)
+            if collect_inner is not None:
+                nested.append((attrgetter(name), field.kind == "array", collect_inner))
+    code = next((attrgetter(name) for name in _CODES if name in struct.fields), None)
+    if code is None and not nested:
         return None
 
-    def find(value: Any) -> Iterator[int]:
-        if code and getattr(value, code):
-            yield getattr(value, code)
-        for name, is_array, finder in nested:
-            inner = getattr(value, name)
-            for one in (inner or ()) if is_array else (inner,):
-                if one is not None:
-                    yield from finder(one)
+    def collect(values: Any, codes: list[int]) -> None:
+        for value in values:
+            if code is not None and code(value):
+                codes.append(code(value))
+            for get, is_array, collect_inner in nested:
+                found = get(value)
+                if found is not None:
+                    collect_inner(found if is_array else (found,), codes)
 
-    return find
+    return collect

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from headrace.base.outcome import Outcome
 from headrace.protocol.coordinator_record import CoordinatorRecord
@@ -14,19 +13,23 @@ Q = TypeVar("Q")
 GroupOutcome = Outcome[CoordinatorRecord, Any]
 
 
-def _anything(topic: str) -> bool:
-    return True
-
-
-class ClientInfo(NamedTuple):
+class Client(Protocol):
     """Who asks."""
 
-    client_id: str
-    #: As Kafka prints an address: with a slash in front.
-    client_host: str
-    api_version: int
-    #: Whether the client may know of a topic.
-    may_describe: Callable[[str], bool] = _anything
+    @property
+    def client_id(self) -> str: ...
+
+    @property
+    def client_host(self) -> str:
+        """As Kafka prints an address: with a slash in front."""
+        ...
+
+    @property
+    def api_version(self) -> int: ...
+
+    def may_describe(self, topic: str) -> bool:
+        """Whether the client may know of a topic."""
+        ...
 
 
 class Call(NamedTuple, Generic[Q]):
@@ -34,7 +37,7 @@ class Call(NamedTuple, Generic[Q]):
 
     token: int
     request: Q
-    client: ClientInfo
+    client: Client
     now_ms: int
 
     def answer(self, response: Any) -> GroupOutcome:

@@ -12,7 +12,7 @@ from typing import Any
 from headrace.base.errors import KafkaError
 from headrace.base.outcome import Outcome
 from headrace.groups.activity import Activity
-from headrace.groups.call import Call, ClientInfo, GroupOutcome
+from headrace.groups.call import Call, Client, GroupOutcome
 from headrace.groups.classic.classic_groups import ClassicGroups
 from headrace.groups.config import GroupConfig
 from headrace.groups.group import GroupType
@@ -52,7 +52,7 @@ class GroupCoordinator:
         if members_of is not None:
             self._member_requests[members_of] = dict(part.member_requests())
 
-    def handle(self, token: int, request: Any, client: ClientInfo, now_ms: int) -> GroupOutcome:
+    def handle(self, token: int, request: Any, client: Client, now_ms: int) -> GroupOutcome:
         """Serve a request, or a part of one; a refusal is the `KafkaError` in the reply."""
         call = Call(token, request, client, now_ms)
         try:
@@ -106,4 +106,8 @@ def _together(outcomes: Sequence[GroupOutcome]) -> GroupOutcome:
         all_of_it.records += outcome.records
         all_of_it.replies += outcome.replies
         all_of_it.timers += outcome.timers
+    # Sessions end and offsets expire whether or not something could be written.
+    all_of_it.if_failed = lambda error, _: Outcome(
+        replies=[(token, error) for token, _ in all_of_it.replies], timers=all_of_it.timers
+    )
     return all_of_it

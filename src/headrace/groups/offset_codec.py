@@ -7,6 +7,7 @@ their newest layout has its own few lines; `None` sends everything else to `reco
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from headrace.base.uuids import ZERO_UUID
 from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
@@ -18,11 +19,16 @@ _NO_EXPIRY = -1
 _TOPIC_ID_TAG = b"\x01\x00\x10"
 #: A compact string up to here has its length in one byte.
 _SHORT_MAX = 126
+#: Groups with their topics whose bytes are remembered: they come back with every commit.
+_REMEMBERED = 4096
+#: Longer ones are not: anybody may name thousands of them.
+_REMEMBERED_LENGTH_MAX = 512
 
 _pack_head = struct.Struct(">hh").pack
 _pack_length = struct.Struct(">h").pack
 _pack_partition = struct.Struct(">i").pack
 _pack_offset = struct.Struct(">hqiB").pack
+_pack_bare = struct.Struct(">hqiBq3s16s").pack
 _pack_time = struct.Struct(">q").pack
 _head = struct.Struct(">hh").unpack_from
 _length = struct.Struct(">h").unpack_from
@@ -33,26 +39,48 @@ _OFFSET_SIZE = 15
 _TAGS_SIZE = 3 + 16
 
 
+def _names(group: str, topic: str) -> bytes:
+    """A key up to its partition."""
+    group_bytes, topic_bytes = group.encode(), topic.encode()
+    return b"".join(
+        (
+            _pack_head(_TYPE, len(group_bytes)),
+            group_bytes,
+            _pack_length(len(topic_bytes)),
+            topic_bytes,
+        )
+    )
+
+
+_known_names = lru_cache(_REMEMBERED)(_names)
+
+
 def encode_offset(
     key: OffsetCommitKey, value: OffsetCommitValue | None
 ) -> tuple[bytes, bytes | None] | None:
     """Key and value in the layout that Kafka 4.3 writes; None where they need another one."""
-    group, topic = key.group.encode(), key.topic.encode()
-    key_bytes = b"".join(
-        (
-            _pack_head(_TYPE, len(group)),
-            group,
-            _pack_length(len(topic)),
-            topic,
-            _pack_partition(key.partition),
-        )
-    )
+    group, topic = key.group, key.topic
+    names = _known_names if len(group) + len(topic) <= _REMEMBERED_LENGTH_MAX else _names
+    key_bytes = names(group, topic) + _pack_partition(key.partition)
     if value is None:
         return key_bytes, None
-    metadata = value.metadata.encode()
-    if value.expire_timestamp != _NO_EXPIRY or len(metadata) > _SHORT_MAX:
+    if value.expire_timestamp != _NO_EXPIRY:
         return None
     topic_id = value.topic_id
+    if not value.metadata and topic_id != ZERO_UUID:
+        # Nearly every commit of a new client looks like this.
+        return key_bytes, _pack_bare(
+            _VERSION,
+            value.offset,
+            value.leader_epoch,
+            1,
+            value.commit_timestamp,
+            _TOPIC_ID_TAG,
+            topic_id,
+        )
+    metadata = value.metadata.encode()
+    if len(metadata) > _SHORT_MAX:
+        return None
     return key_bytes, b"".join(
         (
             _pack_offset(_VERSION, value.offset, value.leader_epoch, len(metadata) + 1),

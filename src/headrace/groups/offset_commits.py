@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import Outcome
+from headrace.base.outcome import CancelTimer, Outcome, SetTimer
 from headrace.base.uuids import ZERO_UUID
 from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.config import GroupConfig
@@ -42,33 +42,37 @@ class OffsetCommits:
         self._topics = topics
 
     def commit(self, call: Call[OffsetCommitRequest]) -> GroupOutcome:
-        request = call.request
-        outcome: GroupOutcome = Outcome()
-        check = self._validate(call, outcome)
+        request, now_ms = call.request, call.now_ms
+        timers: list[SetTimer | CancelTimer] = []
+        check = self._validate(call, timers)
         expire_ms = -1
         if request.retention_time_ms != _DEFAULT_RETENTION:
-            expire_ms = call.now_ms + request.retention_time_ms
-        response = OffsetCommitResponse()
+            expire_ms = now_ms + request.retention_time_ms
+        records: list[KeyValue] = []
+        topics = []
         for topic in request.topics:
-            answer = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
-            response.topics.append(answer)
+            name, topic_id = topic.name, topic.topic_id
+            answers = []
             for partition in topic.partitions:
-                error = self._refusal(partition)
-                if error is ErrorCode.NONE:
+                index = partition.partition_index
+                metadata = partition.committed_metadata
+                error = 0
+                if metadata and self._is_too_long(metadata):
+                    error = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                else:
                     if check is not None:
-                        check(topic.name, topic.topic_id, partition.partition_index)
-                    value = _value(partition, call.now_ms, expire_ms, topic.topic_id)
-                    outcome.records.append(
-                        _record(request.group_id, topic.name, partition.partition_index, value)
-                    )
-                answer.partitions.append(
-                    OffsetCommitResponsePartition(
-                        partition_index=partition.partition_index, error_code=int(error)
-                    )
+                        check(name, topic_id, index)
+                    key = OffsetCommitKey(group=request.group_id, topic=name, partition=index)
+                    records.append((key, _value(partition, now_ms, expire_ms, topic_id)))
+                answers.append(
+                    OffsetCommitResponsePartition(partition_index=index, error_code=error)
                 )
-        self._groups.activity.offset_commits += len(outcome.records)
-        outcome.replies.append((call.token, response))
-        return outcome
+            topics.append(
+                OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=answers)
+            )
+        self._groups.activity.offset_commits += len(records)
+        replies = [(call.token, OffsetCommitResponse(topics=topics))]
+        return Outcome(records=records, replies=replies, timers=timers)
 
     def commit_in_transaction(self, call: Call[TxnOffsetCommitRequest]) -> GroupOutcome:
         request = call.request
@@ -85,25 +89,26 @@ class OffsetCommits:
             if view is None and check is not None:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
             for partition in topic.partitions:
-                error = self._refusal(partition)
-                if error is ErrorCode.NONE:
+                index = partition.partition_index
+                metadata = partition.committed_metadata
+                error = 0
+                if metadata and self._is_too_long(metadata):
+                    error = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                else:
                     if check is not None:
-                        _checked(check, topic.name, topic_id, partition.partition_index)
+                        _checked(check, topic.name, topic_id, index)
+                    key = OffsetCommitKey(group=request.group_id, topic=topic.name, partition=index)
                     value = _value(partition, call.now_ms, -1, ZERO_UUID)
-                    outcome.records.append(
-                        _record(request.group_id, topic.name, partition.partition_index, value)
-                    )
+                    outcome.records.append((key, value))
                 answer.partitions.append(
-                    TxnOffsetCommitResponsePartition(
-                        partition_index=partition.partition_index, error_code=int(error)
-                    )
+                    TxnOffsetCommitResponsePartition(partition_index=index, error_code=error)
                 )
         self._groups.activity.offset_commits += len(outcome.records)
         outcome.replies.append((call.token, response))
         return outcome
 
     def _validate(
-        self, call: Call[OffsetCommitRequest], outcome: GroupOutcome
+        self, call: Call[OffsetCommitRequest], timers: list[SetTimer | CancelTimer]
     ) -> PartitionCheck | None:
         request = call.request
         epoch = request.generation_id_or_member_epoch
@@ -123,9 +128,10 @@ class OffsetCommits:
             is_transactional=False,
             api_version=call.client.api_version,
         )
-        timer = group.keep_alive(request.member_id, call.now_ms)
-        if timer is not None:
-            outcome.timers.append(timer)
+        if request.member_id:
+            timer = group.keep_alive(request.member_id, call.now_ms)
+            if timer is not None:
+                timers.append(timer)
         return check
 
     def _validate_in_transaction(self, call: Call[TxnOffsetCommitRequest]) -> PartitionCheck | None:
@@ -146,13 +152,8 @@ class OffsetCommits:
         except KafkaError as error:
             raise _for_producer(error) from error
 
-    def _refusal(
-        self, partition: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition
-    ) -> ErrorCode:
-        metadata = partition.committed_metadata
-        if metadata is not None and _java_length(metadata) > self._config.offset_metadata_max:
-            return ErrorCode.OFFSET_METADATA_TOO_LARGE
-        return ErrorCode.NONE
+    def _is_too_long(self, metadata: str) -> bool:
+        return _java_length(metadata) > self._config.offset_metadata_max
 
 
 def _checked(check: PartitionCheck, topic: str, topic_id: bytes, partition: int) -> None:
@@ -180,10 +181,6 @@ def _value(
         expire_timestamp=expire_ms,
         topic_id=topic_id,
     )
-
-
-def _record(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> KeyValue:
-    return OffsetCommitKey(group=group_id, topic=topic, partition=partition), value
 
 
 def _java_length(text: str) -> int:

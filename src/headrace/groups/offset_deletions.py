@@ -105,6 +105,7 @@ class OffsetDeletions:
         else:
             self._round = None
             outcome.timers.append(self.first_check(now_ms))
+        outcome.if_failed = lambda _, failed_ms: Outcome(timers=[self.first_check(failed_ms)])
         return outcome
 
     def _expire_group(self, group: Group, now_ms: int, outcome: GroupOutcome) -> None:

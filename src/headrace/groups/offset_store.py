@@ -78,9 +78,9 @@ class OffsetStore:
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int
     ) -> None:
         """A record: an offset, its deletion, or a part of a transaction."""
-        place = (key.group, key.topic, key.partition)
+        group_id, topic, partition = key.group, key.topic, key.partition
         if value is None:
-            self._remove(place)
+            self._remove((group_id, topic, partition))
             return
         self._order += 1
         committed = CommittedOffset(
@@ -93,11 +93,12 @@ class OffsetStore:
             self._order,
         )
         if producer_id == NO_PRODUCER_ID:
-            self._put(place, committed)
+            self._put(group_id, topic, partition, committed)
         else:
+            place = (group_id, topic, partition)
             self._pending.setdefault(producer_id, {})[place] = committed
-            places = self._open.setdefault(key.group, {})
-            places.setdefault((key.topic, key.partition), set()).add(producer_id)
+            places = self._open.setdefault(group_id, {})
+            places.setdefault((topic, partition), set()).add(producer_id)
 
     def apply_marker(self, producer_id: int, committed: bool) -> None:
         """The producer's transaction ended."""
@@ -108,11 +109,13 @@ class OffsetStore:
             known = self.get(*place)
             # Whoever committed later in the log stays, whenever the transaction ended.
             if known is None or offset.order > known.order:
-                self._put(place, offset)
+                self._put(*place, offset)
 
-    def _put(self, place: OffsetPlace, committed: CommittedOffset) -> None:
-        group_id, topic, partition = place
-        partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
+    def _put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
+        try:
+            partitions = self._committed[group_id][topic]
+        except KeyError:
+            partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
         if partition not in partitions:
             self.count += 1
         partitions[partition] = committed

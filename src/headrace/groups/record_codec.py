@@ -11,6 +11,7 @@ import struct
 
 from headrace.groups import records
 from headrace.groups.offset_codec import decode_offset, encode_offset
+from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
 from headrace.protocol import compiler
 from headrace.protocol.coordinator_record import CoordinatorRecord
 from headrace.protocol.errors import ProtocolError
@@ -33,7 +34,7 @@ _VALUES = _classes("Value")
 
 def value_version(value: CoordinatorRecord) -> int:
     """The version that Kafka 4.3 writes."""
-    if isinstance(value, records.OffsetCommitValue):
+    if isinstance(value, OffsetCommitValue):
         # Only version 1 has room for an expiry of its own, as old clients ask for it.
         return 4 if value.expire_timestamp == _NO_EXPIRY else 1
     if isinstance(value, records.GroupMetadataValue):
@@ -47,9 +48,7 @@ class GroupRecordCodec:
     def encode(
         self, key: CoordinatorRecord, value: CoordinatorRecord | None
     ) -> tuple[bytes, bytes | None]:
-        if type(key) is records.OffsetCommitKey and (
-            value is None or type(value) is records.OffsetCommitValue
-        ):
+        if type(key) is OffsetCommitKey and (value is None or type(value) is OffsetCommitValue):
             encoded = encode_offset(key, value)
             if encoded is not None:
                 return encoded

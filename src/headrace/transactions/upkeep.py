@@ -36,7 +36,7 @@ class Upkeep:
         """Abort what is open for longer than its producer asked for."""
         outcome: TransactionOutcome = Outcome(is_atomic=False)
         late = [one for one in self._store.ongoing.values() if _is_late(one, now_ms)]
-        aborted = 0
+        aborted = []
         for transaction in late:
             try:
                 one = self._ending.fence(transaction, now_ms, [])
@@ -44,13 +44,17 @@ class Upkeep:
                 continue  # no producer id is at hand for now; the next look will do
             outcome.records += one.records
             outcome.effects += one.effects
-            aborted += 1
-        if aborted < len(self._store.ongoing):
+            aborted.append(transaction.transactional_id)
+        if len(aborted) < len(self._store.ongoing):
             outcome.timers.append(self.abort_check(now_ms))
-        if outcome.records:
-            outcome.if_failed = lambda error, failed_ms: Outcome(
-                timers=[self.abort_check(failed_ms)]
-            )
+
+        def failed(error: KafkaError, failed_ms: int) -> TransactionOutcome:
+            # Those that were written before it came to this are to be ended all the same.
+            ending = [self._store.ending[one] for one in aborted if one in self._store.ending]
+            effects = [self._ending.markers(one) for one in ending]
+            return Outcome(timers=[self.abort_check(failed_ms)], effects=effects)
+
+        outcome.if_failed = failed
         return outcome
 
     def expire(self, now_ms: int) -> TransactionOutcome:

@@ -12,11 +12,11 @@ from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import CancelTimer, Outcome
-from headrace.groups.call import ClientInfo
 from headrace.groups.config import GroupConfig
 from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.record_codec import GroupRecordCodec
 from headrace.groups.topics import TopicView
+from tests.unit.groups.client import LocalClient
 from tests.unit.groups.described import whole
 from tests.unit.groups.story_requests import REQUESTS, Words
 from tests.unit.groups.story_text import record_text, reply_text
@@ -136,7 +136,7 @@ class Story:
     def _request(self, words: Words) -> None:
         request, version = REQUESTS[words.command](words, self.topics)
         token = next(self._tokens)
-        client = ClientInfo(words.text("client", "client"), "/127.0.0.1", version)
+        client = LocalClient(words.text("client", "client"), version)
         name = words.text("as", "")
         self._waiting[token] = name or words.command
         outcome = self.coordinator.handle(token, request, client, self.now_ms)

@@ -9,10 +9,10 @@ from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import CancelTimer, Outcome
-from headrace.groups.call import ClientInfo
 from headrace.groups.config import GroupConfig
 from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.record_codec import GroupRecordCodec
+from tests.unit.groups.client import LocalClient
 from tests.unit.groups.story import Topics
 
 Answer = Callable[[Any], None]
@@ -52,7 +52,7 @@ class World:
     def ask(self, request: Any, answer: Answer, client: str = "c", version: int = 9) -> None:
         token = next(self._tokens)
         self._waiting[token] = answer
-        info = ClientInfo(client, "/127.0.0.1", version)
+        info = LocalClient(client, version)
         self._carry_out(self.coordinator.handle(token, request, info, self.now_ms))
 
     def later(self, delay_ms: int, action: Callable[[], None]) -> None:

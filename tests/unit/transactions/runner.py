@@ -30,6 +30,8 @@ class Runner:
         self.markers: list[WriteMarkers] = []
         self.codec = TransactionRecordCodec(lambda: self.transaction_version)
         self.next_producer_id: int | None = 1
+        #: So many records of the next write that fails are in the log, if it is not atomic.
+        self.written_at_failure = 0
         #: The next write fails with this.
         self.write_error: KafkaError | None = None
         self.coordinator_epoch = 0
@@ -81,14 +83,14 @@ class Runner:
         if outcome.records:
             if self.write_error is not None:
                 error, self.write_error = self.write_error, None
+                if not outcome.is_atomic:
+                    self._store(outcome.records[: self.written_at_failure])
                 if outcome.if_failed is not None:
                     self.run(outcome.if_failed(error, self.now_ms))
                 else:
                     self.replies.update((token, error) for token, _ in outcome.replies)
                 return
-            for key, value in outcome.records:
-                self.log.append(self.codec.encode(key, value))
-                self.coordinator.apply(key, value, -1)
+            self._store(outcome.records)
         for change in outcome.timers:
             if isinstance(change, CancelTimer):
                 self.timers.pop(change.name, None)
@@ -96,6 +98,11 @@ class Runner:
                 self.timers[change.name] = change.at_ms
         self.markers += outcome.effects
         self.replies.update(outcome.replies)
+
+    def _store(self, records: list[tuple[Any, Any]]) -> None:
+        for key, value in records:
+            self.log.append(self.codec.encode(key, value))
+            self.coordinator.apply(key, value, -1)
 
     def take_producer_id(self) -> int:
         if self.next_producer_id is None:

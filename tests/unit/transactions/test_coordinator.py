@@ -95,6 +95,20 @@ def test_many_late_transactions_are_aborted_in_one_go() -> None:
     assert states == {TransactionState.COMPLETE_ABORT}
 
 
+def test_late_transactions_are_all_ended_though_the_log_fails_half_way() -> None:
+    runner = Runner()
+    for number in range(50):
+        begin(runner, f"t{number}", A0)
+    runner.write_error, runner.written_at_failure = KafkaError(ErrorCode.NOT_COORDINATOR), 20
+    runner.advance(60_000 + runner.config.abort_check_interval_ms)
+    assert [marker.transactional_id for marker in runner.markers] == [f"t{n}" for n in range(20)]
+    runner.advance(runner.config.abort_check_interval_ms)
+    assert len(runner.markers) == 50
+    runner.mark_all()
+    states = {one.state for one in runner.coordinator}
+    assert states == {TransactionState.COMPLETE_ABORT}
+
+
 @pytest.mark.parametrize(
     ("wanted", "ids"),
     [

@@ -57,9 +57,9 @@ class Coordinators:
         return 0 if topic is None else len(topic.partitions)
 
     def partition_of(self, key: str) -> int | None:
-        """The partition that looks after a key, wherever it is led."""
-        count = self.partition_count
-        return partition_for(key, count) if count else None
+        """The partition that looks after a key, wherever it is led; None without the topic."""
+        topic = self._image().topics_by_name.get(self.topic)
+        return None if topic is None else partition_for(key, len(topic.partitions))
 
     def shard_for(self, key: str) -> Shard:
         """The active shard for a key, or Kafka's reason why there is none here."""

@@ -14,8 +14,10 @@ from typing import Any
 from headrace.base.errors import KafkaError
 from headrace.base.outcome import Outcome
 
-#: Something that happens to a coordinator; gets the wall clock.
-Event = Callable[[int], Outcome[Any, Any]]
+#: Something that happens to a coordinator; gets the token of whoever waits, and the wall clock.
+Event = Callable[[int, int], Outcome[Any, Any]]
+#: An event, the token of whoever waits for it, and whether it may share a batch.
+Queued = tuple[Event, int, bool]
 
 #: Events in one batch; a commit may be large by itself, so not many.
 _TOGETHER_MAX = 100
@@ -27,7 +29,7 @@ class Events:
     __slots__ = ("_queue",)
 
     def __init__(self) -> None:
-        self._queue: deque[tuple[Event, bool]] = deque()
+        self._queue: deque[Queued] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._queue)
@@ -35,22 +37,22 @@ class Events:
     def __len__(self) -> int:
         return len(self._queue)
 
-    def add(self, event: Event, may_share: bool) -> None:
-        self._queue.append((event, may_share))
+    def add(self, event: Event, token: int, may_share: bool) -> None:
+        self._queue.append((event, token, may_share))
 
-    def add_first(self, event: Event) -> None:
-        self._queue.appendleft((event, False))
+    def add_first(self, event: Event, token: int) -> None:
+        self._queue.appendleft((event, token, False))
 
     def clear(self) -> None:
         self._queue.clear()
 
-    def take(self) -> list[Event]:
+    def take(self) -> list[Queued]:
         """The next event, with those behind it that may share its batch."""
         queue = self._queue
-        event, may_share = queue.popleft()
-        taken = [event]
-        while may_share and queue and queue[0][1] and len(taken) < _TOGETHER_MAX:
-            taken.append(queue.popleft()[0])
+        taken = [queue.popleft()]
+        if taken[0][2]:
+            while queue and queue[0][2] and len(taken) < _TOGETHER_MAX:
+                taken.append(queue.popleft())
         return taken
 
 

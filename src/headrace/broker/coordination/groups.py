@@ -11,7 +11,6 @@ from headrace.broker.context import RequestContext
 from headrace.broker.coordination.coordinators import Coordinators
 from headrace.broker.coordination.shard import Shard
 from headrace.broker.parked import Parked
-from headrace.groups.call import ClientInfo
 from headrace.groups.topics import TopicView
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import TopicImage
@@ -20,16 +19,6 @@ from headrace.protocol.schema import Response
 
 #: Makes the response of what the coordinator answered, which may be a `KafkaError`.
 Answer = Callable[[Any], Response]
-
-
-def client_info(context: RequestContext) -> ClientInfo:
-    # A slash in front is how Java prints an address.
-    host = f"/{context.connection.client_host}"
-
-    def may_describe(topic: str) -> bool:
-        return context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic)
-
-    return ClientInfo(context.client_id, host, context.api_version, may_describe)
 
 
 def require_group(context: RequestContext, operation: Operation, group_id: str) -> None:
@@ -53,8 +42,7 @@ class Groups:
             return answer(error)
         parked = Parked()
         token = send(shard, context, request, lambda reply: parked.complete(answer(reply)))
-        if not parked.is_done:
-            parked.when_abandoned(lambda: shard.forget(token))
+        parked.when_abandoned(lambda: shard.forget(token))
         return parked
 
     def ask_each(
@@ -154,9 +142,9 @@ class _Gathered:
 
 def send(shard: Shard, context: RequestContext, request: Any, reply: Callable[[Any], None]) -> int:
     """Hand a request to the coordinator of a shard."""
-    client = client_info(context)
+    handle = shard.coordinator.handle
     return shard.submit(
-        lambda token, now_ms: shard.coordinator.handle(token, request, client, now_ms),
+        lambda token, now_ms: handle(token, request, context, now_ms),
         reply,
         may_share=isinstance(request, OffsetCommitRequest),
     )

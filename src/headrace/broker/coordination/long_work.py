@@ -46,3 +46,13 @@ def in_steps(
         done(result)
 
     run()
+
+
+def to_the_end(steps: Generator[None, None, T]) -> T:
+    """All steps at once, where there cannot be many."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result

@@ -22,27 +22,6 @@ _NO_HEADERS = b"\x00"
 _START = b"\x00\x00"
 
 
-def pairs_batch(
-    pairs: Sequence[Pair],
-    timestamp_ms: int,
-    *,
-    codec: int = Codec.NONE,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    transactional: bool = False,
-) -> bytearray:
-    """One batch of the pairs in their order."""
-    return encoded_batch(
-        encode_pairs(pairs),
-        len(pairs),
-        timestamp_ms,
-        codec=codec,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transactional=transactional,
-    )
-
-
 def encoded_batch(
     payload: bytes,
     record_count: int,

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import Outcome
-from headrace.broker.coordination.pairs import Pair, encode_pairs, encoded_batch, pairs_batch
+from headrace.base.outcome import EndTransaction, Outcome
+from headrace.broker.coordination.long_work import to_the_end
+from headrace.broker.coordination.pairs import Pair, encode_pairs, encoded_batch
 from headrace.log.append import AppendOrigin
 from headrace.records.batch import BatchHeader
 from headrace.records.control import EndTxnMarker, end_txn_batch
@@ -28,6 +29,9 @@ _WRITE_ERRORS = {
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
+#: Id and epoch.
+Producer = tuple[int, int]
+_NO_PRODUCER: Producer = (-1, -1)
 #: What a record needs besides its key and value, at most.
 _RECORD_OVERHEAD = 32
 #: Records that are encoded in one turn of the loop, where there are many: a few milliseconds.
@@ -44,6 +48,19 @@ class RecordCodec(Protocol):
         ...
 
 
+class PartlyWritten(KafkaError):
+    """Why the last records of an outcome that is not atomic are not in the log as the first are."""
+
+    def __init__(self, error: KafkaError, count: int, last_offset: int) -> None:
+        super().__init__(error.code, error.message)
+        self.count = count
+        self.last_offset = last_offset
+
+    def written(self, outcome: Outcome[Any, Any]) -> Outcome[Any, Any]:
+        """The part that is."""
+        return Outcome(records=outcome.records[: self.count], producer=outcome.producer)
+
+
 class RecordsLog:
     """Appends to one partition; errors are those that clients of a coordinator understand."""
 
@@ -57,58 +74,63 @@ class RecordsLog:
 
     def append(self, outcome: Outcome[Any, Any]) -> int:
         """Append the records of an outcome, or its marker; the offset of the last one."""
-        now_ms = self._clock.wall_ms()
-        producer_id, producer_epoch = outcome.producer or (-1, -1)
         if outcome.ends is not None:
-            marker = end_txn_batch(
-                EndTxnMarker(outcome.ends.committed, outcome.ends.coordinator_epoch),
-                producer_id=producer_id,
-                producer_epoch=producer_epoch,
-                timestamp=now_ms,
-            )
-            return self._write(marker, now_ms, outcome.ends.transaction_version)
-        pairs = self._encoded(outcome.records)
-        last_offset = -1
-        for part in (pairs,) if outcome.is_atomic else self._parts(pairs):
-            batch = pairs_batch(
-                part,
-                now_ms,
-                codec=self._compression,
-                producer_id=producer_id,
-                producer_epoch=producer_epoch,
-                transactional=outcome.producer is not None,
-            )
-            last_offset = self._write(batch, now_ms)
-        return last_offset
+            return self._append_marker(outcome.producer, outcome.ends)
+        if not outcome.is_atomic:
+            return to_the_end(self._append_parts(outcome))
+        payload = encode_pairs(self._encoded(outcome.records))
+        return self._append_encoded(payload, len(outcome.records), outcome.producer)
 
     def append_in_steps(self, outcome: Outcome[Any, Any]) -> Generator[None, None, int]:
         """Like `append`, for more records than can be encoded in one turn."""
         if not outcome.is_atomic:
-            last_offset = -1
-            for start in range(0, len(outcome.records), _ENCODED_AT_ONCE):
-                some = outcome.records[start : start + _ENCODED_AT_ONCE]
-                last_offset = self.append(
-                    Outcome(records=some, producer=outcome.producer, is_atomic=False)
-                )
-                yield
-            return last_offset
+            return (yield from self._append_parts(outcome))
         parts = []
         for start in range(0, len(outcome.records), _ENCODED_AT_ONCE):
             pairs = self._encoded(outcome.records[start : start + _ENCODED_AT_ONCE])
             parts.append(encode_pairs(pairs, start))
             yield
+        return self._append_encoded(b"".join(parts), len(outcome.records), outcome.producer)
+
+    def _append_parts(self, outcome: Outcome[Any, Any]) -> Generator[None, None, int]:
+        """As many batches as the size of a batch demands, and a step for each."""
+        count, last_offset = 0, -1
+        try:
+            for part in self._parts(outcome.records):
+                payload = encode_pairs(part)
+                last_offset = self._append_encoded(payload, len(part), outcome.producer)
+                count += len(part)
+                yield
+        except KafkaError as error:
+            if not count:
+                raise
+            raise PartlyWritten(error, count, last_offset) from error
+        return last_offset
+
+    def _append_encoded(self, payload: bytes, count: int, producer: Producer | None) -> int:
         now_ms = self._clock.wall_ms()
-        producer_id, producer_epoch = outcome.producer or (-1, -1)
+        producer_id, producer_epoch = producer or _NO_PRODUCER
         batch = encoded_batch(
-            b"".join(parts),
-            len(outcome.records),
+            payload,
+            count,
             now_ms,
             codec=self._compression,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
-            transactional=outcome.producer is not None,
+            transactional=producer is not None,
         )
         return self._write(batch, now_ms)
+
+    def _append_marker(self, producer: Producer | None, ends: EndTransaction) -> int:
+        now_ms = self._clock.wall_ms()
+        producer_id, producer_epoch = producer or _NO_PRODUCER
+        marker = end_txn_batch(
+            EndTxnMarker(ends.committed, ends.coordinator_epoch),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            timestamp=now_ms,
+        )
+        return self._write(marker, now_ms, ends.transaction_version)
 
     def _encoded(self, records: Sequence[tuple[Any, Any]]) -> list[Pair]:
         encode = self._codec.encode
@@ -134,16 +156,17 @@ class RecordsLog:
             code = _WRITE_ERRORS.get(error.code, error.code)
             raise KafkaError(code, error.message) from error
 
-    def _parts(self, pairs: list[Pair]) -> Iterator[list[Pair]]:
-        """As many batches as the size of a batch demands."""
+    def _parts(self, records: Sequence[tuple[Any, Any]]) -> Iterator[list[Pair]]:
+        """What fits into a batch, and can be encoded in one turn."""
         room = self._partition.log.config.max_message_bytes // 2
-        part: list[Pair] = []
-        size = 0
-        for key, value in pairs:
-            part.append((key, value))
-            size += _RECORD_OVERHEAD + len(key) + len(value or b"")
-            if size > room:
+        for start in range(0, len(records), _ENCODED_AT_ONCE):
+            part: list[Pair] = []
+            size = 0
+            for key, value in self._encoded(records[start : start + _ENCODED_AT_ONCE]):
+                part.append((key, value))
+                size += _RECORD_OVERHEAD + len(key) + len(value or b"")
+                if size > room:
+                    yield part
+                    part, size = [], 0
+            if part:
                 yield part
-                part, size = [], 0
-        if part:
-            yield part

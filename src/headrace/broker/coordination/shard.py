@@ -1,41 +1,36 @@
 """One partition of an internal topic, with the coordinator whose state it holds.
 
 Events go to the coordinator one at a time. What an event wants written is appended as one batch;
-only when that is committed is it applied, are the replies sent, and is the next event looked at.
-So the state is always exactly what a replay of the log would give.
+only when that is committed is it applied, are the replies sent, and is the next event looked at
+(see `outcomes`). So the state is always exactly what a replay of the log would give.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from enum import Enum
 from functools import partial
 from typing import Any
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import CancelTimer, EndTransaction, Outcome, SetTimer
-from headrace.broker.coordination.events import Event, Events, merged
+from headrace.base.outcome import EndTransaction, Outcome
+from headrace.broker.coordination.events import Event, Events, Queued, merged
 from headrace.broker.coordination.long_work import Soon, in_steps
+from headrace.broker.coordination.outcomes import Outcomes
 from headrace.broker.coordination.records_log import RecordCodec, RecordsLog
 from headrace.broker.coordination.timers import Timers
+from headrace.broker.coordination.waiting import NOBODY, Reply, Waiting
 from headrace.broker.parked import Scheduler
 from headrace.records.codecs import Codec
 from headrace.replication.partition import Partition
 
 logger = logging.getLogger(__name__)
 
-#: Gets a response, or the error that kept its records from being written.
-Reply = Callable[[Any], None]
 #: Carries out one of `Outcome.effects` for a shard.
 Perform = Callable[["Shard", Any], None]
 
-_REPLIES_AT_ONCE = 250
-#: Outcomes with more records and timers than this are carried out in steps,
-_SMALL_MAX = 2_000
-#: each of so many records or timers: a few milliseconds.
-_CHANGES_AT_ONCE = 500
 #: Steps of a preparation in one turn; one looks at a member or so.
 _PREPARED_AT_ONCE = 100
 
@@ -46,6 +41,10 @@ class ShardState(Enum):
     LOADING = "loading"
     ACTIVE = "active"
     CLOSED = "closed"
+
+
+#: Asked for with every event, and looking into an Enum is slow.
+_ACTIVE = ShardState.ACTIVE
 
 
 class Shard:
@@ -75,7 +74,6 @@ class Shard:
         self.load_time_ms: float | None = None
         self._scheduler = scheduler
         self._clock = clock
-        self._log = RecordsLog(partition, codec, clock, compression)
         self._events = Events()
         self._is_running = False
         #: Whether events that may share a batch wait for the end of this turn of the loop.
@@ -84,27 +82,32 @@ class Shard:
         self._gathered = 0
         self._is_crowded = False
         self._timers = Timers(scheduler, clock, self._timer_expired)
-        self._waiting: dict[int, Reply] = {}
-        self._next_token = 0
+        self._waiting = Waiting(scheduler.call_soon)
+        log = RecordsLog(partition, codec, clock, compression)
+        self._outcomes = Outcomes(self, partition, log, self._timers, self._waiting, self._soon)
 
     @property
     def waiting_count(self) -> int:
         """Events that have not been looked at yet."""
         return len(self._events)
 
+    def is_active(self) -> bool:
+        return self.state is _ACTIVE
+
     def require_active(self) -> None:
         """Kafka's error while the log is being read, or after somebody else took over."""
+        if self.state is _ACTIVE:
+            return
         if self.state is ShardState.LOADING:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        if self.state is ShardState.CLOSED:
-            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        raise KafkaError(ErrorCode.NOT_COORDINATOR)
 
     def activate(self) -> None:
         """The log has been read: from now on requests are served."""
         if self.state is ShardState.LOADING:
             self.state = ShardState.ACTIVE
             self.load_time_ms = self._clock.mono_ms() - self._made_ms
-            self._events.add_first(self.coordinator.loaded)
+            self.happens_next(lambda _, now_ms: self.coordinator.loaded(now_ms))
             self._run()
 
     def close(self) -> None:
@@ -112,65 +115,38 @@ class Shard:
         self.state = ShardState.CLOSED
         self._events.clear()
         self._timers.close()
-        waiting, self._waiting = self._waiting, {}
-        for reply in waiting.values():
-            reply(KafkaError(ErrorCode.NOT_COORDINATOR))
+        self._waiting.refuse_all(KafkaError(ErrorCode.NOT_COORDINATOR))
 
-    def submit(
-        self,
-        event: Callable[[int, int], Outcome[Any, Any]],
-        reply: Reply,
-        *,
-        may_share: bool = False,
-    ) -> int:
+    def submit(self, event: Event, reply: Reply, *, may_share: bool = False) -> int:
         """Run `event(token, now_ms)`; `reply` gets the response that it makes, now or later.
 
         `may_share` says that the event does not look at what others like it write (see `events`).
         """
         self.require_active()
-        token = self._next_token
-        self._next_token += 1
-        self._waiting[token] = reply
-
-        def run(now_ms: int) -> Outcome[Any, Any]:
-            try:
-                return event(token, now_ms)
-            except KafkaError as error:
-                return Outcome(replies=[(token, error)])
-            except Exception:  # the edge of one request: its sender hears of it
-                logger.exception("a coordinator of %s failed", self.partition.topic)
-                unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-                return Outcome(replies=[(token, unknown)])
-
-        self.post(run, may_share=may_share)
-        return token
-
-    def post(self, event: Event, *, may_share: bool = False) -> None:
-        """Run an event that nobody waits for; while the log is being read, it waits for that."""
-        if self.state is ShardState.CLOSED:
-            return
-        self._events.add(event, may_share)
-        if may_share:
-            self._gathered += 1
-            if self._is_gathering:
-                return
+        token = self._waiting.add(reply)
+        self._events.add(event, token, may_share)
+        if not may_share:
+            self._run()
+            return token
+        self._gathered += 1
+        if not self._is_gathering:
             # The first one of a turn goes at once; if more come, they go together. Where several
             # came in the last turn the first one waits for the others, to spare a write.
             self._is_gathering = True
             self._scheduler.call_soon(self._end_gathering)
-            if self._is_crowded:
-                return
-        self._run()
+            if not self._is_crowded:
+                self._run()
+        return token
 
-    def _end_gathering(self) -> None:
-        self._is_gathering = False
-        self._is_crowded = self._gathered > 1
-        self._gathered = 0
-        self._run()
+    def post(self, event: Callable[[int], Outcome[Any, Any]]) -> None:
+        """Run `event(now_ms)`, for which nobody waits; while the log is read, it waits for that."""
+        if self.state is not ShardState.CLOSED:
+            self._events.add(lambda _, now_ms: event(now_ms), NOBODY, False)
+            self._run()
 
     def forget(self, token: int) -> None:
         """The client is gone; its answer is not wanted any more."""
-        self._waiting.pop(token, None)
+        self._waiting.forget(token)
 
     def end_transaction(
         self, producer_id: int, producer_epoch: int, marker: EndTransaction, reply: Reply
@@ -185,166 +161,68 @@ class Shard:
             reply,
         )
 
+    def happens_next(self, event: Event) -> None:
+        self._events.add_first(event, NOBODY)
+
+    def perform(self, effect: Any) -> None:
+        if self._perform is not None:
+            self._perform(self, effect)
+
+    def go_on(self) -> None:
+        self._is_running = False
+        self._run()
+
+    def _end_gathering(self) -> None:
+        self._is_gathering = False
+        self._is_crowded = self._gathered > 1
+        self._gathered = 0
+        self._run()
+
     def _run(self) -> None:
         """Let one event after the other happen, as long as none has to wait for replication."""
         if self._is_running:
             return
         self._is_running = True
-        while self._events and self.state is ShardState.ACTIVE:
+        while self._events and self.state is _ACTIVE:
             now_ms = self._clock.wall_ms()
-            events = self._events.take()
-            outcomes = [self._outcome(event, now_ms) for event in events]
+            queued = self._events.take()
+            outcomes = [self._outcome(event, token, now_ms) for event, token, _ in queued]
             together = outcomes[0]
             if len(outcomes) > 1:
                 together = merged(outcomes, partial(self._take_apart, outcomes))
             elif together.preparation is not None:
-                self._prepare(events[0], together.preparation)
+                self._prepare(queued[0], together.preparation)
                 return
-            if not self._carry_out(together):
+            if not self._outcomes.carry_out(together):
                 return  # goes on when the records are committed
         self._is_running = False
 
-    def _go_on(self) -> None:
-        self._is_running = False
-        self._run()
+    def _outcome(self, event: Event, token: int, now_ms: int) -> Outcome[Any, Any]:
+        try:
+            return event(token, now_ms)
+        except Exception as error:  # the edge of one event: its sender suffers, the node does not
+            if not isinstance(error, KafkaError) or token == NOBODY:
+                logger.exception("a coordinator of %s failed", self.partition.topic)
+                error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return Outcome(replies=[(token, error)])
 
-    def _prepare(self, event: Event, preparation: Generator[None, None, None]) -> None:
+    def _prepare(self, queued: Queued, preparation: Generator[None, None, None]) -> None:
         """Let the event happen again after what it needs; until then no other happens."""
 
         def done(_: Any) -> None:
-            self._events.add_first(event)
-            self._go_on()
+            event, token, _may_share = queued
+            self._events.add_first(event, token)
+            self.go_on()
 
-        in_steps(preparation, _PREPARED_AT_ONCE, self._soon, self._is_active, done)
-
-    def _is_active(self) -> bool:
-        return self.state is ShardState.ACTIVE
+        in_steps(preparation, _PREPARED_AT_ONCE, self._soon, self.is_active, done)
 
     def _take_apart(
         self, outcomes: list[Outcome[Any, Any]], error: KafkaError, now_ms: int
     ) -> Outcome[Any, Any]:
         """Together they could not be written: each for itself, then."""
         for outcome in reversed(outcomes):
-            self._events.add_first(_as_event(outcome))
+            self.happens_next(_giving(outcome))
         return Outcome()
-
-    def _outcome(self, event: Event, now_ms: int) -> Outcome[Any, Any]:
-        try:
-            return event(now_ms)
-        except Exception:  # the edge of one event: the group suffers, the node does not
-            logger.exception("a coordinator of %s failed", self.partition.topic)
-            return Outcome()
-
-    def _carry_out(self, outcome: Outcome[Any, Any]) -> bool:
-        """True if everything is done; False if it waits for replication, or takes its time."""
-        if len(outcome.records) + len(outcome.timers) > _SMALL_MAX:
-            self._carry_out_in_steps(outcome)
-            return False
-        if not outcome.records and outcome.ends is None:
-            self._finish(outcome)
-            return True
-        try:
-            last_offset = self._log.append(outcome)
-        except KafkaError as error:
-            self._refuse(outcome, error)
-            return True
-        if self.partition.high_watermark > last_offset:
-            self._commit(outcome)
-            return True
-
-        def committed() -> None:
-            if self.state is ShardState.ACTIVE:
-                self._commit(outcome)
-                self._go_on()
-
-        self.partition.replication_waiters.append((last_offset + 1, committed))
-        return False
-
-    def _carry_out_in_steps(self, outcome: Outcome[Any, Any]) -> None:
-        """The same for an outcome that is too large for one turn; others wait for its end."""
-
-        def apply() -> None:
-            steps = self._commit_in_steps(outcome)
-            in_steps(steps, 1, self._soon, self._is_active, applied)
-
-        def applied(failure: KafkaError | None) -> None:
-            if failure is not None:
-                self.close()  # with half of the records applied nothing it says could be trusted
-            else:
-                self._go_on()
-
-        def written(last_offset: int | KafkaError) -> None:
-            if isinstance(last_offset, KafkaError):
-                self._refuse(outcome, last_offset)
-                self._go_on()
-            elif self.partition.high_watermark > last_offset:
-                apply()
-            else:
-                self.partition.replication_waiters.append((last_offset + 1, apply))
-
-        if outcome.records:
-            steps = self._log.append_in_steps(outcome)
-            in_steps(steps, 1, self._soon, self._is_active, written)
-        else:
-            apply()
-
-    def _commit_in_steps(self, outcome: Outcome[Any, Any]) -> Generator[None, None, None]:
-        producer_id = -1 if outcome.producer is None else outcome.producer[0]
-        for start in range(0, len(outcome.records), _CHANGES_AT_ONCE):
-            for key, value in outcome.records[start : start + _CHANGES_AT_ONCE]:
-                self.coordinator.apply(key, value, producer_id)
-            yield
-        for start in range(0, len(outcome.timers), _CHANGES_AT_ONCE):
-            self._change(outcome.timers[start : start + _CHANGES_AT_ONCE])
-            yield
-        self._answer(outcome)
-
-    def _refuse(self, outcome: Outcome[Any, Any], error: KafkaError) -> None:
-        """Nothing was written: whoever would have had a reply hears why."""
-        if outcome.if_failed is not None:
-            undo = outcome.if_failed
-            self._events.add_first(lambda now_ms: undo(error, now_ms))
-            return
-        for token, _ in outcome.replies:
-            self._reply(token, error)
-
-    def _commit(self, outcome: Outcome[Any, Any]) -> None:
-        producer_id = -1 if outcome.producer is None else outcome.producer[0]
-        for key, value in outcome.records:
-            self.coordinator.apply(key, value, producer_id)
-        if outcome.ends is not None:
-            self.coordinator.apply_marker(producer_id, outcome.ends.committed)
-        self._finish(outcome)
-
-    def _finish(self, outcome: Outcome[Any, Any]) -> None:
-        self._change(outcome.timers)
-        self._answer(outcome)
-
-    def _change(self, timers: Sequence[SetTimer | CancelTimer]) -> None:
-        for change in timers:
-            if isinstance(change, CancelTimer):
-                self._timers.cancel(change.name)
-            else:
-                self._timers.set(change.name, change.at_ms)
-
-    def _answer(self, outcome: Outcome[Any, Any]) -> None:
-        if self._perform is not None:
-            for effect in outcome.effects:
-                self._perform(self, effect)
-        self._send(outcome.replies)
-
-    def _send(self, replies: list[tuple[int, Any]], start: int = 0) -> None:
-        """Answer, in parts that let others have their turn: a group may have 10,000 members."""
-        end = start + _REPLIES_AT_ONCE
-        for token, response in replies[start:end]:
-            self._reply(token, response)
-        if end < len(replies):
-            self._scheduler.call_soon(lambda: self._send(replies, end))
-
-    def _reply(self, token: int, response: Any) -> None:
-        reply = self._waiting.pop(token, None)
-        if reply is not None:
-            reply(response)
 
     def _timer_expired(self, name: str) -> None:
         def expire(now_ms: int) -> Outcome[Any, Any]:
@@ -357,5 +235,5 @@ class Shard:
         self.post(expire)
 
 
-def _as_event(outcome: Outcome[Any, Any]) -> Event:
-    return lambda now_ms: outcome
+def _giving(outcome: Outcome[Any, Any]) -> Event:
+    return lambda token, now_ms: outcome

@@ -6,9 +6,10 @@ stays, and when it goes off too early it is set again for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from headrace.base.clock import Clock
+from headrace.base.outcome import CancelTimer, SetTimer
 from headrace.broker.parked import Scheduler, TimerHandle
 
 
@@ -33,6 +34,13 @@ class Timers:
                 return
             call[1].cancel()
         self._call(name, due_ms)
+
+    def change(self, changes: Sequence[SetTimer | CancelTimer]) -> None:
+        for change in changes:
+            if isinstance(change, CancelTimer):
+                self.cancel(change.name)
+            else:
+                self.set(change.name, change.at_ms)
 
     def is_set(self, name: str) -> bool:
         return name in self._due

@@ -21,6 +21,8 @@ from headrace.protocol.messages.offset_commit import (
 from headrace.protocol.schema import Response
 
 _TOPIC_IDS_SINCE = 10
+#: Looked up once: every commit asks for them, and looking into an Enum is slow.
+_READ, _TOPIC = Operation.READ, ResourceType.TOPIC
 
 
 class OffsetCommitHandler:
@@ -31,7 +33,7 @@ class OffsetCommitHandler:
         self._cluster = cluster
 
     def __call__(self, context: RequestContext, request: OffsetCommitRequest) -> Response | Parked:
-        require_group(context, Operation.READ, request.group_id)
+        require_group(context, _READ, request.group_id)
         refused: list[OffsetCommitResponseTopic] = []
         request.topics = [
             topic for topic in request.topics if self._is_accepted(context, topic, refused)
@@ -59,7 +61,7 @@ class OffsetCommitHandler:
     ) -> bool:
         """Whether something of a topic is left to commit; what is not goes to `refused`."""
         image = self._find(context, topic)
-        if isinstance(image, ErrorCode):
+        if not isinstance(image, TopicImage):
             refused.append(_refusal(topic, image))
             return False
         topic.name, topic.topic_id = image.name, image.topic_id
@@ -80,7 +82,7 @@ class OffsetCommitHandler:
             if identified is None:
                 return ErrorCode.UNKNOWN_TOPIC_ID
             topic.name = identified.name
-        if not context.allows(Operation.READ, ResourceType.TOPIC, topic.name):
+        if not context.allows(_READ, _TOPIC, topic.name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return image.topics_by_name.get(topic.name) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -123,10 +123,10 @@ class ClassicGroup(Group):
         api_version: int,
     ) -> None:
         generation = generation_or_epoch
-        if self.state is State.DEAD:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if generation < 0 and self.state is State.EMPTY:
             return
+        if self.state is State.DEAD:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if generation >= 0 or member_id or group_instance_id is not None:
             self.validate_member(member_id, group_instance_id)
             if generation != self.generation:

@@ -72,7 +72,7 @@ class ClassicJoining:
                 " the group migration is disabled.",
             )
         member_id = request.member_id or self._new_id()
-        check_size(group, member_id, self._config.members_max)
+        check_size(group.members, member_id, self._config.members_max)
         _check_protocols(group, request, member_id)
         must_know_id = call.client.api_version >= _REQUIRES_KNOWN_MEMBER_ID
         if not request.member_id and request.group_instance_id is None and must_know_id:

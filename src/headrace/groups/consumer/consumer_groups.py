@@ -71,7 +71,7 @@ class ConsumerGroups(Part):
         downgrading = Downgrading(config, classic_members_max, classic, topics)
         self._leaving = Leaving(groups, epochs, downgrading.when_gone)
         self._heartbeats = Heartbeats(
-            config, settings, groups, progress, self._leaving, upgrading.open_group, new_id
+            config, settings, groups, progress, self._leaving, upgrading, new_id
         )
         waiting = ClassicWaiting()
         self._classic_joining = ClassicJoining(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import Outcome
-from headrace.groups.call import Call, ClientInfo, GroupOutcome
+from headrace.groups.call import Call, Client, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig, GroupSettings
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.heartbeat_rules import check_heartbeat
@@ -16,6 +16,7 @@ from headrace.groups.consumer.lookup import check_size
 from headrace.groups.consumer.member import JOINING_EPOCH, Member, OwnedPartitions
 from headrace.groups.consumer.progress import Progress, Update
 from headrace.groups.consumer.timers import SESSION_TIMER, set_timer
+from headrace.groups.consumer.upgrading import Upgrading
 from headrace.groups.group_store import GroupStore
 from headrace.protocol.messages.consumer_group_heartbeat import (
     Assignment,
@@ -25,8 +26,6 @@ from headrace.protocol.messages.consumer_group_heartbeat import (
 )
 
 HeartbeatCall = Call[ConsumerGroupHeartbeatRequest]
-#: Makes a group that a member may join out of what is there under its id, or nothing.
-OpenGroup = Callable[[str, int, GroupOutcome], ConsumerGroup]
 
 _NOT_SAID = -1
 
@@ -41,7 +40,7 @@ class Heartbeats:
         groups: GroupStore,
         progress: Progress,
         leaving: Leaving,
-        open_group: OpenGroup,
+        upgrading: Upgrading,
         new_id: Callable[[], str],
     ) -> None:
         self._config = config
@@ -49,7 +48,7 @@ class Heartbeats:
         self._groups = groups
         self._progress = progress
         self._leaving = leaving
-        self._open_group = open_group
+        self._upgrading = upgrading
         self._new_id = new_id
 
     def heartbeat(self, call: HeartbeatCall) -> GroupOutcome:
@@ -61,7 +60,7 @@ class Heartbeats:
             return self._leaving.leave(call)
         outcome: GroupOutcome = Outcome()
         group = self._group(call, outcome)
-        check_size(group, request.member_id, self._config.members_max)
+        check_size(group.members, request.member_id, self._config.members_max)
         # Clients of the first version let the coordinator choose their id.
         member_id = request.member_id or self._new_id()
         old = _member(group, member_id, request, outcome)
@@ -78,6 +77,8 @@ class Heartbeats:
         )
         if _wants_assignment(request) or after.assigned != old.assigned:
             response.assignment = _assignment(after.assigned)
+        if request.member_epoch == JOINING_EPOCH:
+            self._upgrading.release(group.group_id, outcome)
         outcome.replies.append((call.token, response))
         return outcome
 
@@ -87,7 +88,8 @@ class Heartbeats:
         if isinstance(group, ConsumerGroup):
             return group
         if call.request.member_epoch == JOINING_EPOCH:
-            return self._open_group(group_id, call.now_ms, outcome)
+            member_id = call.request.member_id
+            return self._upgrading.open_group(group_id, member_id, call.now_ms, outcome)
         if group is None:
             message = f"Consumer group {group_id} not found."
         else:
@@ -107,9 +109,7 @@ def _member(
     return static_member(group, request.instance_id, member_id, epoch, reported, outcome)
 
 
-def _described(
-    member: Member, request: ConsumerGroupHeartbeatRequest, client: ClientInfo
-) -> Member:
+def _described(member: Member, request: ConsumerGroupHeartbeatRequest, client: Client) -> Member:
     """The member with what it says anew; what it leaves out stays as it was."""
     names = request.subscribed_topic_names
     regex = request.subscribed_topic_regex

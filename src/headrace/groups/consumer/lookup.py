@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.groups.classic.members import Members as ClassicMembers
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.member import JOINING_EPOCH, Member, Reported, owns_only
+from headrace.groups.consumer.members import Members
 from headrace.groups.group_store import GroupStore
 
 
@@ -46,8 +48,9 @@ def check_epoch(member: Member, epoch: int, reported: Reported) -> None:
     )
 
 
-def check_size(group: ConsumerGroup, member_id: str, members_max: int) -> None:
-    if len(group.members) >= members_max and member_id not in group.members:
+def check_size(members: ClassicMembers | Members, member_id: str, members_max: int) -> None:
+    """A group of either protocol that is full takes no further member."""
+    if len(members) >= members_max and member_id not in members:
         raise KafkaError(
             ErrorCode.GROUP_MAX_SIZE_REACHED,
             f"The consumer group has reached its maximum capacity of {members_max} members.",

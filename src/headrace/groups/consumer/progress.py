@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.base.outcome import CancelTimer, SetTimer
-from headrace.groups.call import ClientInfo, GroupOutcome
+from headrace.groups.call import Client, GroupOutcome
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
 from headrace.groups.consumer.member import Member, MemberState, Reported
@@ -25,7 +25,7 @@ class Update:
     old: Member
     new: Member
     reported: Reported
-    client: ClientInfo
+    client: Client
     now_ms: int
 
 

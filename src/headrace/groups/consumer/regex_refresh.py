@@ -11,7 +11,7 @@ from collections.abc import Collection
 from enum import Enum
 
 from headrace.base.outcome import Outcome, SetTimer
-from headrace.groups.call import ClientInfo, GroupOutcome
+from headrace.groups.call import Client, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_epochs import GroupEpochs
@@ -48,7 +48,7 @@ class RegexRefresh:
         self._epochs = epochs
         self._running: dict[str, RegexLookup] = {}
         #: On whose behalf the next lookup of a group is made.
-        self._asked_by: dict[str, ClientInfo] = {}
+        self._asked_by: dict[str, Client] = {}
         self._known: set[str] = set()
         self._version_with_new_topics = 0
 
@@ -70,7 +70,7 @@ class RegexRefresh:
         group: ConsumerGroup,
         old: Member,
         new: Member,
-        client: ClientInfo,
+        client: Client,
         now_ms: int,
         outcome: GroupOutcome,
     ) -> RegexChange:

@@ -30,6 +30,7 @@ from headrace.groups.consumer.embedded_protocol import (
 )
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.group_records import assignment_epoch_record, epoch_record
+from headrace.groups.consumer.lookup import check_size
 from headrace.groups.consumer.member import Member, Partitions
 from headrace.groups.consumer.member_records import (
     current_assignment_record,
@@ -74,7 +75,9 @@ class Upgrading:
         self._hashes = hashes
         self._prepared: Preparation[_Upgraded] = Preparation()
 
-    def open_group(self, group_id: str, now_ms: int, outcome: GroupOutcome) -> ConsumerGroup:
+    def open_group(
+        self, group_id: str, member_id: str, now_ms: int, outcome: GroupOutcome
+    ) -> ConsumerGroup:
         """A consumer group that is there once the records of the outcome are applied."""
         group = self._groups.get(group_id)
         if group is None:
@@ -84,8 +87,26 @@ class Upgrading:
                 outcome.records += group.tombstones()
                 return ConsumerGroup(group_id)
             self._check(group)
+            check_size(group.members, member_id, self._config.members_max)
             return self._upgrade(group, now_ms, outcome)
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+
+    def release(self, group_id: str, outcome: GroupOutcome) -> None:
+        """Whoever waits for a rebalance joins again, into the group that `open_group` made.
+
+        Comes last: if the new member is refused after all, they go on waiting.
+        """
+        old = self._groups.get(group_id)
+        if not isinstance(old, ClassicGroup):
+            return
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+        for classic in old.members:
+            token = take_join_token(old, classic)
+            if token is not None:
+                outcome.replies.append((token, not_joined(classic.member_id, error)))
+            token = take_sync_token(classic)
+            if token is not None:
+                outcome.replies.append((token, not_synced(error)))
 
     def _check(self, group: ClassicGroup) -> None:
         if not self._config.migration_policy.allows_upgrade:
@@ -106,15 +127,6 @@ class Upgrading:
             _refuse(old, "the embedded consumer protocol is malformed")
         outcome.records += old.tombstones()
         outcome.records += upgraded.records
-        for classic in old.members:
-            # Whoever waits for a rebalance joins again, into the group as it is now.
-            error = ErrorCode.REBALANCE_IN_PROGRESS
-            token = take_join_token(old, classic)
-            if token is not None:
-                outcome.replies.append((token, not_joined(classic.member_id, error)))
-            token = take_sync_token(classic)
-            if token is not None:
-                outcome.replies.append((token, not_synced(error)))
         outcome.timers += [
             SetTimer(name, now_ms + timeout_ms) for name, timeout_ms in upgraded.sessions
         ]

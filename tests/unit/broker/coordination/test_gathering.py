@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.broker.coordination.gathering import Latest, gather, gather_small
-from headrace.broker.coordination.pairs import pairs_batch
+from headrace.broker.coordination.pairs import Pair, encode_pairs, encoded_batch
 from headrace.records.batch import iter_headers, stamp_crc
 from headrace.records.builder import build_batch
 from headrace.records.reader import read_records
@@ -15,6 +18,10 @@ from headrace.records.record import Record
 KEYS = st.binary(max_size=3) | st.binary(min_size=60, max_size=70) | st.binary(min_size=9_000)
 VALUES = st.none() | st.binary(max_size=3) | st.binary(min_size=60, max_size=200)
 PAIRS = st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=80)
+
+
+def pairs_batch(pairs: Sequence[Pair], timestamp_ms: int, **more: Any) -> bytearray:
+    return encoded_batch(encode_pairs(pairs), len(pairs), timestamp_ms, **more)
 
 
 def slowly(data: bytes) -> Latest:

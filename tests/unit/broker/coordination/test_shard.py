@@ -10,8 +10,9 @@ import pytest
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import CancelTimer, EndTransaction, Outcome, SetTimer
 from headrace.broker.coordination.shard import Shard
+from headrace.log.append import AppendResult
 from headrace.records.batch import iter_headers
-from headrace.replication.partition import Leadership
+from headrace.replication.partition import Leadership, Partition
 from tests.unit.broker.coordination.conftest import TOPIC, load
 from tests.unit.broker.harness import Broker
 
@@ -125,6 +126,71 @@ def test_many_records_that_need_not_be_atomic_go_in_several_batches(shard: Shard
     shard.post(lambda now_ms: Outcome(records=list(records), is_atomic=False))
     assert len(shard.coordinator.state) == 300
     assert shard.partition.log.log_end_offset == 300
+
+
+def fail_after(writes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk takes so many batches more, fails once, and is well again."""
+    append, left = Partition.append, [writes]
+
+    def limited(*arguments: Any) -> AppendResult:
+        left[0] -= 1
+        if left[0] == -1:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        return append(*arguments)
+
+    monkeypatch.setattr(Partition, "append", limited)
+
+
+@pytest.mark.parametrize("count", [300, 3_000])
+def test_of_records_that_need_not_be_atomic_those_count_that_were_written(
+    broker: Broker, shard: Shard, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    replies: list[Any] = []
+    records: list[Any] = [(f"k{n}", "v" * (1_500_000 // count)) for n in range(count)]
+    put(shard, "k0", "before", replies)
+    fail_after(2, monkeypatch)
+    shard.submit(
+        lambda token, now_ms: Outcome(
+            records=list(records),
+            replies=[(token, "all")],
+            timers=[SetTimer("never", now_ms)],
+            is_atomic=False,
+        ),
+        replies.append,
+    )
+    put(shard, "after", "1", replies)
+    broker.scheduler.settle()
+    broker.advance(1)
+    assert replies[1].code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert replies[2:] == ["after"]
+    state = shard.coordinator.state
+    assert 0 < len(state) - 1 < count
+    assert state["k0"] != "before"
+    assert load(broker).coordinator.state == state
+    assert "never expired" not in shard.coordinator.diary
+
+
+@pytest.mark.parametrize("count", [300, 3_000])
+def test_what_is_done_about_the_rest_comes_after_the_part_that_was_written(
+    broker: Broker, shard: Shard, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    two_replicas(broker)
+    seen: list[int] = []
+    records: list[Any] = [(f"k{n}", "v" * (1_500_000 // count)) for n in range(count)]
+
+    def instead(error: KafkaError, now_ms: int) -> Outcome[Any, Any]:
+        seen.append(len(shard.coordinator.state))
+        return Outcome()
+
+    fail_after(2, monkeypatch)
+    shard.post(lambda now_ms: Outcome(records=list(records), is_atomic=False, if_failed=instead))
+    broker.scheduler.settle()
+    assert (shard.coordinator.state, seen) == ({}, [])
+    catch_up(broker)
+    broker.scheduler.settle()
+    assert seen == [len(shard.coordinator.state)]
+    assert 0 < seen[0] < count
+    assert load(broker).coordinator.state == shard.coordinator.state
 
 
 def test_an_event_that_fails_costs_only_its_sender(shard: Shard) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from headrace.base.errors import KafkaError
 from headrace.base.outcome import CancelTimer, Outcome
-from headrace.groups.call import ClientInfo
 from headrace.groups.config import GroupConfig
 from headrace.groups.consumer.config import Bounded, ConsumerGroupConfig
 from headrace.groups.consumer.consumer_groups import ConsumerGroups
@@ -21,6 +20,7 @@ from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.group import GroupType
 from headrace.groups.record_codec import GroupRecordCodec
 from headrace.groups.topics import TopicView
+from tests.unit.groups.client import LocalClient
 from tests.unit.groups.described import whole
 
 #: So that a target can be made with every heartbeat.
@@ -121,7 +121,7 @@ class World:
 
     def send(self, request: Any, version: int = 1, client_id: str = "client") -> int:
         token = next(self._tokens)
-        client = ClientInfo(client_id, "/127.0.0.1", version)
+        client = LocalClient(client_id, version)
         self.written = []
         self._let_happen(lambda: self.coordinator.handle(token, request, client, self.now_ms))
         return token
