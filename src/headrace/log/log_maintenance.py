@@ -180,6 +180,14 @@ class LogMaintenance:
             except StopIteration as end:
                 return bool(end.value)
 
+    def cleaner_offsets(self, job: CleanJob) -> CheckpointRound:
+        """How far the logs of a job's directory are clean; like Kafka, noted after each job."""
+        written = CheckpointRound()
+        log = self._manager.logs.get((job.topic, job.partition))
+        if log is not None:
+            self._manager.add_cleaner_offsets(written, self._manager.directory_of(log))
+        return written
+
     def clean_job_failed(self, job: CleanJob, error: CleaningError) -> None:
         """Data that cannot be read is left alone from now on; a bad disk takes its directory."""
         code = error.errno

@@ -121,11 +121,14 @@ class LogRegistry:
                     if log.log_start_offset > log.segments[0].base_offset
                 },
             )
-            offsets = self.cleaning.offsets
-            written.add(
-                directory, CLEANER_CHECKPOINT, {key: offsets[key] for key in logs if key in offsets}
-            )
+            self.add_cleaner_offsets(written, directory)
         return written
+
+    def add_cleaner_offsets(self, written: CheckpointRound, directory: DataDirectory) -> None:
+        offsets, logs = self.cleaning.offsets, self.logs_in(directory)
+        written.add(
+            directory, CLEANER_CHECKPOINT, {key: offsets[key] for key in logs if key in offsets}
+        )
 
     def finish_checkpoints(self, written: CheckpointRound) -> list[TopicPartition]:
         """Take directories offline that could not be written to; the partitions lost with them."""

@@ -219,6 +219,7 @@ class Maintenance:
                 return
             for sync in self._rounds.swap_in(job, result, self._clock.wall_ms()):
                 await self._scheduler.in_thread(sync.run)
+            await self._write(self._rounds.cleaner_offsets(job))
 
     async def stop(self, broker_epoch: int) -> None:
         """End the tasks, then flush, checkpoint and mark the clean stop."""
