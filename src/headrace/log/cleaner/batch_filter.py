@@ -13,6 +13,7 @@ from headrace.base.errors import KafkaError
 from headrace.log.cleaner.job import CleanJob, CleanStats, SegmentFacts
 from headrace.log.cleaner.old_messages import as_batch, drops_tombstones, thinned
 from headrace.log.cleaner.sieve import Sieve, encode_from
+from headrace.log.cleaner.source import encoded_records
 from headrace.log.cleaner.transactions import CleanedTransactions
 from headrace.records.batch import (
     APPEND_TIME_FLAG,
@@ -99,7 +100,7 @@ class BatchFilter:
             return None
         expired = header.has_delete_horizon and header.base_timestamp <= self._job.now_ms
         try:
-            data = unpack_records(chunk, position, header)
+            data = encoded_records(chunk, position, header)
             left = self._sieve.sift(
                 data, header, drop_tombstones=expired, horizon_ms=self._horizon_ms
             )

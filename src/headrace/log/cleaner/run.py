@@ -18,14 +18,13 @@ from headrace.log.cleaner.job import (
 )
 from headrace.log.cleaner.old_messages import as_batch
 from headrace.log.cleaner.sieve import DictSieve, Sieve
-from headrace.log.cleaner.source import read_chunks
+from headrace.log.cleaner.source import encoded_records, read_chunks
 from headrace.log.cleaner.throttle import Throttle, unlimited
 from headrace.log.cleaner.transactions import CleanedTransactions
 from headrace.log.file_names import LOG, OFFSET_INDEX, file_name
 from headrace.log.offset_index import OffsetIndex
 from headrace.log.scan import header_in_file
 from headrace.records.batch import MAGIC_V2
-from headrace.records.reader import unpack_records
 
 #: Below this much to read, loading Numba takes longer than it saves.
 _COMPILED_FROM_BYTES = 64 * 1024 * 1024
@@ -98,7 +97,7 @@ def _map_segment(
             ):
                 try:
                     if header.magic == MAGIC_V2:
-                        data, records = unpack_records(chunk, position, header), header
+                        data, records = encoded_records(chunk, position, header), header
                     else:
                         data, records = as_batch(chunk, position)
                     if not sieve.add(data, records, job.first_dirty_offset):

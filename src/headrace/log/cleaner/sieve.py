@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Protocol
 
-from headrace.records.batch import BatchHeader
+from headrace.records.batch import BatchHeader, Buffer
 from headrace.records.varint import encode_varint
 from headrace.records.walk import Row, walk
 
@@ -42,7 +42,7 @@ class Sieve(Protocol):
 
     def __len__(self) -> int: ...
 
-    def add(self, data: bytes, header: BatchHeader, start_offset: int) -> bool:
+    def add(self, data: Buffer, header: BatchHeader, start_offset: int) -> bool:
         """Note the keys of a batch from `start_offset` on; False once the map is full.
 
         `latest_offset` then says how far it came; after a whole batch the caller moves it on.
@@ -50,7 +50,7 @@ class Sieve(Protocol):
         ...
 
     def sift(
-        self, data: bytes, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int
+        self, data: Buffer, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int
     ) -> Sifted:
         """Judge the records of a batch whose encoded records are `data`.
 
@@ -72,7 +72,8 @@ class DictSieve:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def add(self, data: bytes, header: BatchHeader, start_offset: int) -> bool:
+    def add(self, data: Buffer, header: BatchHeader, start_offset: int) -> bool:
+        data = bytes(data)  # slices of it are keys
         rows = walk(data, 0, len(data), header)
         if header.base_offset < start_offset:
             rows = [row for row in rows if row[0] >= start_offset]
@@ -87,8 +88,9 @@ class DictSieve:
         return True
 
     def sift(
-        self, data: bytes, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int
+        self, data: Buffer, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int
     ) -> Sifted:
+        data = bytes(data)
         rows = walk(data, 0, len(data), header)
         keys_get, latest = self._keys.get, self.latest_offset
         kept: list[Row] = []

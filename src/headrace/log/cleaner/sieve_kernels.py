@@ -161,9 +161,9 @@ def _sift_rows(
                 newest = timestamps[row]
             if places[_VALUE_LENGTH, row] < 0:
                 tombstones += 1
-            for index in range(start, end):
-                out[size] = data[index]
-                size += 1
+            length = end - start
+            out[size : size + length] = data[start:end]
+            size += length
         start = end
     return count, size, newest, keyless, tombstones
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from headrace.log.cleaner.sieve import Sifted, sifted
 from headrace.log.cleaner.sieve_kernels import add_keys, sift_rows
-from headrace.records.batch import BatchHeader
+from headrace.records.batch import BatchHeader, Buffer
 from headrace.records.decode_kernels import walk_span
 from headrace.records.walk import invalid, walk
 
@@ -51,7 +51,7 @@ class TableSieve:
     def __len__(self) -> int:
         return self._used
 
-    def add(self, data: bytes, header: BatchHeader, start_offset: int) -> bool:
+    def add(self, data: Buffer, header: BatchHeader, start_offset: int) -> bool:
         rows = self._walk(data, header)
         self._used, latest, full = add_keys(
             np.frombuffer(data, np.uint8),
@@ -67,7 +67,7 @@ class TableSieve:
         return not full
 
     def sift(
-        self, data: bytes, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int
+        self, data: Buffer, header: BatchHeader, *, drop_tombstones: bool, horizon_ms: int
     ) -> Sifted:
         rows = self._walk(data, header)
         if len(data) > len(self._out):
@@ -85,14 +85,15 @@ class TableSieve:
             self._out,
         )
         if tombstones and not header.has_delete_horizon:
-            found = walk(data, 0, len(data), header)
+            plain = bytes(data)
+            found = walk(plain, 0, len(plain), header)
             staying = [row for row, stays in zip(found, self._kept, strict=False) if stays]
-            return sifted(data, header, found, staying, keyless, horizon_ms)
+            return sifted(plain, header, found, staying, keyless, horizon_ms)
         if kept == rows:
             return Sifted(kept, None, header.max_timestamp, keyless)
         return Sifted(kept, self._out[:size].tobytes(), newest, keyless)
 
-    def _walk(self, data: bytes, header: BatchHeader) -> int:
+    def _walk(self, data: Buffer, header: BatchHeader) -> int:
         """Fill the columns with the records of a batch, and return how many there are."""
         if header.record_count > len(self._offsets):
             self._make_rows(header.record_count)
