@@ -1,26 +1,43 @@
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Properties;
 import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Sends at a steady rate to partitions drawn at random, and reports how long acknowledgements
- * took. A record's time starts when it was due, so a broker that stalls pays for everything it
- * holds up. Prints "measuring" after the warm-up. Ends after the given seconds, or earlier at the
- * end of standard input.
+ * took. Every partition gets one record first, so that neither files that are opened for the first
+ * time nor leaders that are still being made are in the latencies; how long that took is a figure
+ * of its own. Each topic has a producer, since one looks at all partitions it ever wrote to before
+ * it sends anything: with 1,000 of them it needs a core for itself. A record's time starts when it was due, so a broker that stalls pays for everything
+ * it holds up. Prints "measuring" after the warm-up. Ends after the given seconds, or earlier at
+ * the end of standard input.
+ *
+ * A broker that does not keep up gets some time beyond that. Records without an answer even then
+ * are counted, and have waited at least until then.
  *
  * Arguments: bootstrap topic,topic,... partitions-each records-per-second warmup-seconds
- * seconds-at-most
+ * seconds-at-most seconds-for-the-first-records seconds-beyond
  */
 public final class PacedProducer {
     private static final int RECORD_SIZE = 100;
+    private static final long SECOND = 1_000_000_000L;
 
+    private static final byte[] value = new byte[RECORD_SIZE];
+    private static final AtomicReference<Exception> failure = new AtomicReference<>();
     private static volatile boolean stopped;
+    private static volatile boolean over;
 
     public static void main(String[] args) throws Exception {
         Properties config = new Properties();
@@ -29,54 +46,118 @@ public final class PacedProducer {
         config.put("acks", "1");
         String[] topics = args[1].split(",");
         int partitions = Integer.parseInt(args[2]);
-        long interval = 1_000_000_000L / Long.parseLong(args[3]);
-        int warmup = (int) (Long.parseLong(args[4]) * 1_000_000_000L / interval);
-        int most = (int) (Long.parseLong(args[5]) * 1_000_000_000L / interval);
-        long[] nanoseconds = new long[most];
-        var failure = new AtomicReference<Exception>();
-        var random = new SplittableRandom(1);
-        byte[] value = new byte[RECORD_SIZE];
+        long interval = SECOND / Long.parseLong(args[3]);
+        int warmup = (int) (Long.parseLong(args[4]) * SECOND / interval);
+        int most = (int) (Long.parseLong(args[5]) * SECOND / interval);
+        long firstSeconds = Long.parseLong(args[6]);
+        long beyondSeconds = Long.parseLong(args[7]);
         var serializer = new ByteArraySerializer();
-        int sent = 0;
-        try (var producer = new KafkaProducer<>(config, serializer, serializer)) {
-            for (String topic : topics) {
-                producer.partitionsFor(topic);
-            }
-            stopAtTheEndOfInput();
-            long due = System.nanoTime();
-            for (int index = -warmup; index < most && !stopped; index++) {
-                due += interval;
-                waitUntil(due);
-                if (index == 0) {
-                    System.out.println("measuring");
-                }
-                int slot = index;
-                long began = due;
-                String topic = topics[random.nextInt(topics.length)];
-                int partition = random.nextInt(partitions);
-                producer.send(
-                    new ProducerRecord<>(topic, partition, null, value),
-                    (metadata, error) -> {
-                        if (error != null) {
-                            failure.set(error);
-                        } else if (slot >= 0) {
-                            nanoseconds[slot] = System.nanoTime() - began;
-                        }
-                    });
-                sent = index + 1;
-            }
+        var producers = new ArrayList<KafkaProducer<byte[], byte[]>>();
+        for (String topic : topics) {
+            producers.add(new KafkaProducer<>(config, serializer, serializer));
         }
+        double touched = touch(producers, topics, partitions, firstSeconds);
+        stopAtTheEndOfInput();
+
+        long[] dues = new long[most];
+        long[] nanoseconds = new long[most];
+        var random = new SplittableRandom(1);
+        int sent = 0;
+        long due = System.nanoTime();
+        long end = due + (warmup + most) * interval + beyondSeconds * SECOND;
+        for (int index = -warmup; index < most && !stopped; index++) {
+            due += interval;
+            waitUntil(due);
+            if (index == 0) {
+                System.out.println("measuring");
+            }
+            int slot = index;
+            long began = due;
+            if (slot >= 0) {
+                dues[slot] = due;
+                sent = slot + 1;
+            }
+            if (System.nanoTime() >= end) {
+                continue;  // too late: it counts as one without an answer
+            }
+            int topic = random.nextInt(topics.length);
+            send(producers.get(topic), topics[topic], random.nextInt(partitions),
+                (metadata, error) -> {
+                    if (answered(error) && slot >= 0) {
+                        nanoseconds[slot] = System.nanoTime() - began;
+                    }
+                });
+        }
+        long left = stopped ? beyondSeconds * SECOND : end - System.nanoTime();
+        closeWithin(producers, Math.max(left, 0));
         if (failure.get() != null) {
             throw failure.get();
         }
         if (sent <= 0) {
             throw new IllegalStateException("stopped before anything was measured");
         }
-        long[] sorted = Arrays.copyOf(nanoseconds, sent);
-        Arrays.sort(sorted);
+        report(Arrays.copyOf(nanoseconds, sent), dues, touched);
+    }
+
+    /** The seconds until every partition has taken a record, or -1 if the limit came first. */
+    private static double touch(
+            List<KafkaProducer<byte[], byte[]>> producers, String[] topics, int partitions,
+            long seconds) throws InterruptedException {
+        long began = System.nanoTime();
+        var left = new CountDownLatch(topics.length * partitions);
+        for (int partition = 0; partition < partitions; partition++) {
+            for (int topic = 0; topic < topics.length; topic++) {
+                send(producers.get(topic), topics[topic], partition, (metadata, error) -> {
+                    if (answered(error)) {
+                        left.countDown();
+                    }
+                });
+            }
+        }
+        long beyond = seconds * SECOND - (System.nanoTime() - began);
+        boolean all = left.await(beyond, TimeUnit.NANOSECONDS);
+        return all ? (System.nanoTime() - began) / (double) SECOND : -1;
+    }
+
+    private static void send(
+            KafkaProducer<byte[], byte[]> producer, String topic, int partition, Callback done) {
+        producer.send(new ProducerRecord<>(topic, partition, null, value), done);
+    }
+
+    /** A limit that was reached is a result, any other error ends the run. */
+    private static boolean answered(Exception error) {
+        if (error != null && !over && !(error instanceof TimeoutException)) {
+            failure.set(error);
+        }
+        return error == null;
+    }
+
+    private static void closeWithin(
+            List<KafkaProducer<byte[], byte[]>> producers, long nanoseconds)
+            throws InterruptedException {
+        var flushing = new Thread(() -> producers.forEach(KafkaProducer::flush));
+        flushing.setDaemon(true);
+        flushing.start();
+        flushing.join(Math.max(1, nanoseconds / 1_000_000));
+        over = true;
+        producers.forEach(producer -> producer.close(Duration.ZERO));
+    }
+
+    private static void report(long[] nanoseconds, long[] dues, double touched) {
+        long now = System.nanoTime();
+        int unanswered = 0;
+        for (int slot = 0; slot < nanoseconds.length; slot++) {
+            if (nanoseconds[slot] == 0) {
+                nanoseconds[slot] = now - dues[slot];
+                unanswered++;
+            }
+        }
+        Arrays.sort(nanoseconds);
         System.out.printf(
-            "{\"records\": %d, \"p50_ms\": %.4f, \"p99_ms\": %.4f, \"max_ms\": %.4f}%n",
-            sent, percentile(sorted, 0.5), percentile(sorted, 0.99), sorted[sent - 1] / 1e6);
+            "{\"records\": %d, \"unanswered\": %d, \"first_records_seconds\": %.3f, "
+                + "\"p50_ms\": %.4f, \"p99_ms\": %.4f, \"max_ms\": %.4f}%n",
+            nanoseconds.length, unanswered, touched,
+            percentile(nanoseconds, 0.5), percentile(nanoseconds, 0.99), percentile(nanoseconds, 1));
     }
 
     private static void waitUntil(long due) {
@@ -99,6 +180,6 @@ public final class PacedProducer {
     }
 
     private static double percentile(long[] sorted, double fraction) {
-        return sorted[(int) (sorted.length * fraction)] / 1e6;
+        return sorted[Math.min((int) (sorted.length * fraction), sorted.length - 1)] / 1e6;
     }
 }
