@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from headrace.base.platforms import what_to_do_here
 from headrace.testing.child_node import ChildNode
 from headrace.testing.client_side import ClientSide
 from headrace.testing.node_handle import NodeAddresses, NodeHandle, NodeStartError
@@ -74,6 +73,9 @@ class EmbeddedKafka(ClientSide):
         """Start the node and return once it answers; on the same directory and ports as before."""
         if self.is_running:
             raise RuntimeError("The node is already running.")
+        # Not above: a test run that has the plugin but no node shall load nothing.
+        from headrace.base.platforms import what_to_do_here
+
         if elsewhere := what_to_do_here():
             raise NodeStartError(elsewhere)
         if self._work_dir is None:
