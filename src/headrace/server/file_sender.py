@@ -60,31 +60,39 @@ class FileSender:
     def _advance(self) -> None:
         try:
             while self._chunks:
-                self._send_some(self._chunks[0])
+                if not self._send_first():
+                    self._wait_for_room()
+                    return
         except BlockingIOError:
-            if not self._is_waiting:
-                self._is_waiting = True
-                self._loop.add_writer(self._socket.fileno(), self._go_on)
+            self._wait_for_room()
             return
         except OSError as error:
             self._finish(error)
             return
         self._finish(None)
 
-    def _send_some(self, chunk: Buffer | FileSlice) -> None:
+    def _send_first(self) -> bool:
+        """Send as much of the first chunk as there is room for; True if that was all of it."""
+        chunk = self._chunks[0]
         if isinstance(chunk, FileSlice):
             sent = os.sendfile(self._socket.fileno(), chunk.fd, chunk.position, chunk.length)
             if sent == 0:
                 raise OSError(errno.EIO, "the log file is shorter than it was")
             chunk.skip(sent)
-            if chunk.length == 0:
-                self._chunks.popleft()
-            return
-        sent = self._socket.send(chunk, _MORE_FOLLOWS if len(self._chunks) > 1 else 0)
-        if sent == len(chunk):
-            self._chunks.popleft()
+            is_sent = chunk.length == 0
         else:
-            self._chunks[0] = memoryview(chunk)[sent:]
+            sent = self._socket.send(chunk, _MORE_FOLLOWS if len(self._chunks) > 1 else 0)
+            is_sent = sent == len(chunk)
+            if not is_sent:
+                self._chunks[0] = memoryview(chunk)[sent:]
+        if is_sent:
+            self._chunks.popleft()
+        return is_sent
+
+    def _wait_for_room(self) -> None:
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._loop.add_writer(self._socket.fileno(), self._go_on)
 
     def _stop_waiting(self) -> None:
         if self._is_waiting:
