@@ -46,7 +46,7 @@ class RequestContext:
         )
 
     @property
-    def client_host(self) -> str:
+    def shown_host(self) -> str:
         """The client's address as Kafka's groups show it: with a slash in front, as Java does."""
         return f"/{self.connection.client_host}"
 

@@ -66,10 +66,11 @@ class PartitionReader:
             partition = self._open(context, request, position)
         except KafkaError:
             return None
-        end = partition.high_watermark
-        if request.isolation_level == READ_COMMITTED:
-            end = partition.last_stable_offset
-        is_exhausted = position.fetch_offset == end and position.last_fetched_epoch < 0
+        is_exhausted = (
+            partition.has_log
+            and position.last_fetched_epoch < 0
+            and position.fetch_offset == partition.readable_end(request.isolation_level)
+        )
         return partition if is_exhausted else None
 
     def _open(

@@ -33,5 +33,8 @@ def is_readable(fd: int, timeout_s: float) -> bool:
     found = poll.poll(timeout_s * 1000.0)
     if found and found[0][1] & select.POLLNVAL:
         # A Mac's `poll` may not know terminals and other devices; its `select` does.
-        return bool(select.select([fd], [], [], timeout_s)[0])
+        try:
+            return bool(select.select([fd], [], [], timeout_s)[0])
+        except ValueError:
+            return True  # beyond what `select` knows: whoever reads will hear what is wrong
     return bool(found)

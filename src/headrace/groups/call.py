@@ -20,7 +20,7 @@ class Client(Protocol):
     def client_id(self) -> str: ...
 
     @property
-    def client_host(self) -> str:
+    def shown_host(self) -> str:
         """As Kafka prints an address: with a slash in front."""
         ...
 

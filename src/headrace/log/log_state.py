@@ -3,13 +3,16 @@
 from zlib import crc32
 
 from headrace.base.uuids import ZERO_UUID
-from headrace.log.config import INT64_MAX, LogConfig
+from headrace.log.config import LogConfig
 from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.open_files import OpenFiles
 from headrace.log.producer_state import ProducerStates
 from headrace.log.segment import Segment
 from headrace.log.segments import Segments
+
+#: More than lies between any two timestamps.
+_ANY_DISTANCE_MS = 1 << 65
 
 
 class LogState:
@@ -120,13 +123,12 @@ class LogState:
             or config.compression_type != "producer"
             or config.headrace_produce_validation == "deep"
         )
-        # Where the broker sets the time, it does not matter what the producer's clock said.
-        is_any_time_fine = config.uses_append_time
-        self.ahead_max_ms = INT64_MAX if is_any_time_fine else config.message_timestamp_after_max_ms
-        self.behind_max_ms = (
-            INT64_MAX if is_any_time_fine else config.message_timestamp_before_max_ms
-        )
-        if len(self.segments):
+        if config.uses_append_time:  # it does not matter what the producer's clock said
+            self.ahead_max_ms = self.behind_max_ms = _ANY_DISTANCE_MS
+        else:
+            self.ahead_max_ms = config.message_timestamp_after_max_ms
+            self.behind_max_ms = config.message_timestamp_before_max_ms
+        if len(self.segments):  # there is none yet while a log is being made
             self.segments.active.index_room = 0
 
     @property

@@ -161,11 +161,11 @@ class Segment(SegmentWrites):
         """Cut the log file alone."""
         os.ftruncate(self.fd(), size)
         self.size = size
-        self.index_room = 0
         self._hints.clear()
 
     def _read_times_again(self) -> None:
         """Find the largest timestamp of what a cut left: it may lie behind the last index entry."""
+        self.index_room = 0
         self.indexed_position = self.offset_index.last_position()
         self.forget_first_timestamp()
         timestamp, offset = self.time_index.last_entry()

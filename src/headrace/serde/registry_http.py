@@ -22,6 +22,8 @@ CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 #: A schema of a megabyte with its references fits many times.
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _IDLE_CONNECTIONS_MAX = 8
+#: Of what a registry says is wrong, so much is passed on.
+_COMPLAINT_MAX = 2_000
 #: Nothing is wrong with the request: the registry, or what stands before it, has no time for it,
 #: or is in trouble itself (its leader is not known, its topic cannot be written to).
 _NOT_NOW = frozenset({429, 500, 502, 503, 504})
@@ -180,4 +182,5 @@ def _complaint(answer: bytes) -> tuple[str, int | None]:
     if not isinstance(value, dict):
         return "without a reason", None
     code = value.get("error_code")
-    return str(value.get("message", "without a reason")), code if isinstance(code, int) else None
+    message = str(value.get("message", "without a reason"))[:_COMPLAINT_MAX]
+    return message, code if isinstance(code, int) else None

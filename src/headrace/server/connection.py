@@ -175,25 +175,27 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_serving:
             return
         self._is_serving = True
-        while not (self._is_busy or self._is_write_paused or self._is_closed):
-            available = self._end - self._start
-            if available < 4:
-                break
-            size = _frame_size(self._buffer, self._start)[0]
-            if not 0 <= size <= self._owner.frame_size_max:
-                self._close(f"a frame of {size} bytes")
-                break
-            if available < 4 + size:
-                break
-            begin = self._start + 4
-            self._start = begin + size
-            self._is_busy = True
-            self._parked = self._dispatcher.serve(
-                self._info, self._view[begin : self._start], self._send
-            )
-        self._is_serving = False
-        if self._gathered:
-            self._send_gathered()
+        try:
+            while not (self._is_busy or self._is_write_paused or self._is_closed):
+                available = self._end - self._start
+                if available < 4:
+                    break
+                size = _frame_size(self._buffer, self._start)[0]
+                if not 0 <= size <= self._owner.frame_size_max:
+                    self._close(f"a frame of {size} bytes")
+                    break
+                if available < 4 + size:
+                    break
+                begin = self._start + 4
+                self._start = begin + size
+                self._is_busy = True
+                self._parked = self._dispatcher.serve(
+                    self._info, self._view[begin : self._start], self._send
+                )
+        finally:
+            self._is_serving = False
+            if self._gathered:
+                self._send_gathered()
         if self._start == self._end and not self._is_busy:
             self._start = self._end = 0
             if len(self._buffer) > _BUFFER_KEPT_MAX:

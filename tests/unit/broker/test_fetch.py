@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.base.errors import ErrorCode
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendOrigin
+from headrace.log.partition_log import PartitionLog
 from headrace.metadata.records import RemoveTopicRecord
 from headrace.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -14,7 +15,12 @@ from headrace.protocol.messages.delete_records import (
 )
 from headrace.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from headrace.records.batch import read_header
-from headrace.replication.partition import Leadership
+from headrace.replication.partition import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    Leadership,
+    Partition,
+)
 from tests.unit.broker.batches import (
     batch,
     fetch,
@@ -27,8 +33,6 @@ from tests.unit.broker.batches import (
 from tests.unit.broker.fakes import DenyAll
 from tests.unit.broker.harness import Broker
 from tests.unit.log.samples import marker
-
-READ_COMMITTED = 1
 
 
 def append(broker: Broker, data: bytearray, *, origin: AppendOrigin = AppendOrigin.CLIENT) -> None:
@@ -327,6 +331,28 @@ def test_a_partition_on_a_failed_disk_is_a_storage_error(broker: Broker) -> None
     response = send_fetch(broker, (topic_id, 0, 0), version=17).response
     (data,) = partitions_of(response).values()
     assert data.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+@pytest.mark.parametrize("isolation_level", [READ_UNCOMMITTED, READ_COMMITTED])
+def test_a_log_that_cannot_be_made_is_the_error_of_its_partition_alone(
+    broker: Broker, isolation_level: int
+) -> None:
+    topic_id = broker.create_topic("full")
+    broker.create_topic("t")
+    fill(broker, 3)
+
+    def refuse(_: Partition) -> PartitionLog:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "The disk is full.")
+
+    partition = Partition("full", 0, topic_id, refuse, broker.partition("t").leadership.leader)
+    partition.lead_or_follow(broker.partition("full").leadership)
+    broker.partitions.add(partition)
+    waiting = send_fetch(
+        broker, ("full", 0, 0), ("t", 0, 0), max_wait_ms=500, isolation_level=isolation_level
+    )
+    found = partitions_of(waiting.response)
+    assert found["full", 0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert offsets(found["t", 0]) == [0]
 
 
 # Access and counting

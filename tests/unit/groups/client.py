@@ -10,7 +10,7 @@ class LocalClient(NamedTuple):
 
     client_id: str
     api_version: int
-    client_host: str = "/127.0.0.1"
+    shown_host: str = "/127.0.0.1"
 
     def may_describe(self, topic: str) -> bool:
         return True

@@ -154,7 +154,7 @@ class Joining:
             member_id,
             request.group_instance_id,
             call.client.client_id,
-            call.client.client_host,
+            call.client.shown_host,
             request.rebalance_timeout_ms,
             request.session_timeout_ms,
             offered(request.protocols),

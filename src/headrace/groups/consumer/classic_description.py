@@ -31,7 +31,7 @@ def described(
         instance_id=request.group_instance_id or member.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         client_id=call.client.client_id,
-        client_host=call.client.client_host,
+        client_host=call.client.shown_host,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         subscribed_topic_names=frozenset(subscription.topics),
         subscribed_topic_regex="",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.outcome import Outcome
-from headrace.groups.call import Call, Client, GroupOutcome
+from headrace.groups.call import Client, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig, GroupSettings
 from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.heartbeat_rules import check_heartbeat
@@ -16,7 +16,7 @@ from headrace.groups.consumer.lookup import check_size
 from headrace.groups.consumer.member import JOINING_EPOCH, Member, OwnedPartitions
 from headrace.groups.consumer.progress import Progress, Update
 from headrace.groups.consumer.timers import SESSION_TIMER, set_timer
-from headrace.groups.consumer.upgrading import Upgrading
+from headrace.groups.consumer.upgrading import HeartbeatCall, Upgrading
 from headrace.groups.group_store import GroupStore
 from headrace.protocol.messages.consumer_group_heartbeat import (
     Assignment,
@@ -24,8 +24,6 @@ from headrace.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-
-HeartbeatCall = Call[ConsumerGroupHeartbeatRequest]
 
 _NOT_SAID = -1
 
@@ -78,7 +76,7 @@ class Heartbeats:
         if _wants_assignment(request) or after.assigned != old.assigned:
             response.assignment = _assignment(after.assigned)
         if request.member_epoch == JOINING_EPOCH:
-            self._upgrading.release(group.group_id, outcome)
+            self._upgrading.release(call, outcome)
         outcome.replies.append((call.token, response))
         return outcome
 
@@ -88,8 +86,7 @@ class Heartbeats:
         if isinstance(group, ConsumerGroup):
             return group
         if call.request.member_epoch == JOINING_EPOCH:
-            member_id = call.request.member_id
-            return self._upgrading.open_group(group_id, member_id, call.now_ms, outcome)
+            return self._upgrading.open_group(call, outcome)
         if group is None:
             message = f"Consumer group {group_id} not found."
         else:
@@ -118,7 +115,7 @@ def _described(member: Member, request: ConsumerGroupHeartbeatRequest, client: C
         instance_id=request.instance_id or member.instance_id,
         rack_id=request.rack_id or member.rack_id,
         client_id=client.client_id,
-        client_host=client.client_host,
+        client_host=client.shown_host,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == _NOT_SAID else timeout_ms,
         subscribed_topic_names=member.subscribed_topic_names if names is None else frozenset(names),
         subscribed_topic_regex=member.subscribed_topic_regex if regex is None else regex,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.outcome import SetTimer
-from headrace.groups.call import GroupOutcome
+from headrace.base.outcome import Outcome, SetTimer
+from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.classic.group import ClassicGroup
 from headrace.groups.classic.member import ClassicMember
 from headrace.groups.classic.replies import (
@@ -38,6 +38,7 @@ from headrace.groups.consumer.member_records import (
     target_assignment_record,
 )
 from headrace.groups.consumer.metadata_hash import MetadataHashes
+from headrace.groups.consumer.regexes import check_regex
 from headrace.groups.consumer.timers import SESSION_TIMER
 from headrace.groups.group import KeyValue
 from headrace.groups.group_store import GroupStore
@@ -46,8 +47,11 @@ from headrace.groups.records import ClassicMemberMetadata, ClassicProtocol
 from headrace.groups.timer_names import TimerName
 from headrace.groups.topics import Topics
 from headrace.protocol.errors import ProtocolError
+from headrace.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 logger = logging.getLogger(__name__)
+
+HeartbeatCall = Call[ConsumerGroupHeartbeatRequest]
 
 
 class _Upgraded(NamedTuple):
@@ -75,10 +79,10 @@ class Upgrading:
         self._hashes = hashes
         self._prepared: Preparation[_Upgraded] = Preparation()
 
-    def open_group(
-        self, group_id: str, member_id: str, now_ms: int, outcome: GroupOutcome
-    ) -> ConsumerGroup:
+    def open_group(self, call: HeartbeatCall, outcome: GroupOutcome) -> ConsumerGroup:
         """A consumer group that is there once the records of the outcome are applied."""
+        request = call.request
+        group_id = request.group_id
         group = self._groups.get(group_id)
         if group is None:
             return ConsumerGroup(group_id)
@@ -87,26 +91,34 @@ class Upgrading:
                 outcome.records += group.tombstones()
                 return ConsumerGroup(group_id)
             self._check(group)
-            check_size(group.members, member_id, self._config.members_max)
-            return self._upgrade(group, now_ms, outcome)
+            check_size(group.members, request.member_id, self._config.members_max)
+            if request.subscribed_topic_regex:
+                # Before the group is converted, which for a large one takes a while.
+                check_regex(request.subscribed_topic_regex)
+            return self._upgrade(group, call.now_ms, outcome)
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
 
-    def release(self, group_id: str, outcome: GroupOutcome) -> None:
+    def release(self, call: HeartbeatCall, outcome: GroupOutcome) -> None:
         """Whoever waits for a rebalance joins again, into the group that `open_group` made.
 
-        Comes last: if the new member is refused after all, they go on waiting.
+        Comes last: if the new member is refused after all, they go on waiting. If the group cannot
+        be written, they join the classic group again, and only the new member hears of the error.
         """
-        old = self._groups.get(group_id)
-        if not isinstance(old, ClassicGroup):
+        old = self._groups.get(call.request.group_id)
+        if not isinstance(old, ClassicGroup) or old.is_empty:
             return
+        logger.info("Classic group %s becomes a consumer group", old.group_id)
         error = ErrorCode.REBALANCE_IN_PROGRESS
+        released: list[tuple[int, Any]] = []
         for classic in old.members:
             token = take_join_token(old, classic)
             if token is not None:
-                outcome.replies.append((token, not_joined(classic.member_id, error)))
+                released.append((token, not_joined(classic.member_id, error)))
             token = take_sync_token(classic)
             if token is not None:
-                outcome.replies.append((token, not_synced(error)))
+                released.append((token, not_synced(error)))
+        outcome.replies += released
+        outcome.if_failed = lambda failure, _: Outcome(replies=[*released, (call.token, failure)])
 
     def _check(self, group: ClassicGroup) -> None:
         if not self._config.migration_policy.allows_upgrade:
@@ -130,7 +142,6 @@ class Upgrading:
         outcome.timers += [
             SetTimer(name, now_ms + timeout_ms) for name, timeout_ms in upgraded.sessions
         ]
-        logger.info("Classic group %s becomes a consumer group", old.group_id)
         return upgraded.group
 
     def _converted(self, old: ClassicGroup) -> Steps[_Upgraded]:
