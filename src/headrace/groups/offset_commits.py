@@ -55,11 +55,8 @@ class OffsetCommits:
             answers = []
             for partition in topic.partitions:
                 index = partition.partition_index
-                metadata = partition.committed_metadata
-                error = 0
-                if metadata and self._is_too_long(metadata):
-                    error = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                else:
+                error = self._refusal(partition.committed_metadata)
+                if not error:
                     if check is not None:
                         check(name, topic_id, index)
                     key = OffsetCommitKey(group=request.group_id, topic=name, partition=index)
@@ -90,11 +87,8 @@ class OffsetCommits:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
             for partition in topic.partitions:
                 index = partition.partition_index
-                metadata = partition.committed_metadata
-                error = 0
-                if metadata and self._is_too_long(metadata):
-                    error = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                else:
+                error = self._refusal(partition.committed_metadata)
+                if not error:
                     if check is not None:
                         _checked(check, topic.name, topic_id, index)
                     key = OffsetCommitKey(group=request.group_id, topic=topic.name, partition=index)
@@ -152,8 +146,11 @@ class OffsetCommits:
         except KafkaError as error:
             raise _for_producer(error) from error
 
-    def _is_too_long(self, metadata: str) -> bool:
-        return _java_length(metadata) > self._config.offset_metadata_max
+    def _refusal(self, metadata: str | None) -> int:
+        """The error of one partition's commit, or 0."""
+        if metadata and _java_length(metadata) > self._config.offset_metadata_max:
+            return int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+        return 0
 
 
 def _checked(check: PartitionCheck, topic: str, topic_id: bytes, partition: int) -> None:

@@ -1,8 +1,8 @@
 """One partition of an internal topic, with the coordinator whose state it holds.
 
-Events go to the coordinator one at a time. What an event wants written is appended as one batch;
-only when that is committed is it applied, are the replies sent, and is the next event looked at
-(see `outcomes`). So the state is always exactly what a replay of the log would give.
+Events go to the coordinator one at a time. What an event wants written is appended, and only when
+that is committed is it applied, are the replies sent, and is the next event looked at (see
+`outcomes`). So the state is always exactly what a replay of the log would give.
 """
 
 from __future__ import annotations
