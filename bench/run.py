@@ -20,7 +20,7 @@ from bench.progress import Progress
 from bench.report import printed, publish
 from bench.results import RAW, Results, save
 from bench.rows import Table
-from bench.scale import FIRST_MINUTE, QUICK, WARM
+from bench.scale import FIRST_MINUTE, QUICK, UNMEASURED, WARM
 from bench.schedule import Plan, Recorder, run_first_minute, run_warm
 from bench.workloads import all_workloads
 
@@ -82,10 +82,15 @@ def _plan(table: Table, arguments: argparse.Namespace) -> Plan:
     full = WARM if table is Table.WARM else FIRST_MINUTE
     scale = QUICK if arguments.quick else full
     wanted = arguments.only or _WORKLOADS
+    workloads, warmup_workloads = (
+        [workload for workload in all_workloads(amounts) if workload.name in wanted]
+        for amounts in (scale, scale if arguments.quick else UNMEASURED)
+    )
     warmup_rounds = scale.warmup_rounds if arguments.warmup is None else arguments.warmup
     return Plan(
         table,
-        [workload for workload in all_workloads(scale) if workload.name in wanted],
+        workloads,
+        warmup_workloads,
         scale.consume_records,
         warmup_rounds if table is Table.WARM else 0,
         scale.rounds if arguments.rounds is None else arguments.rounds,

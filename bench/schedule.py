@@ -24,6 +24,8 @@ class Plan:
 
     table: Table
     workloads: Sequence[Workload]
+    #: The same ones as the rounds before the measured ones do them.
+    warmup_workloads: Sequence[Workload]
     consume_records: int
     warmup_rounds: int
     rounds: int
@@ -32,20 +34,24 @@ class Plan:
         """Warm-up rounds are below zero."""
         return range(-self.warmup_rounds, self.rounds)
 
+    def workloads_of(self, round_number: int) -> Sequence[Workload]:
+        return self.workloads if round_number >= 0 else self.warmup_workloads
+
     def steps(self) -> Iterator[str]:
         """A name for each measurement, as the progress counts them."""
-        for _ in self.round_numbers():
-            for workload in self.workloads:
+        for round_number in self.round_numbers():
+            for workload in self.workloads_of(round_number):
                 for side in Side:
-                    yield step_name(self.table, workload.name, side)
+                    yield self.step_name(round_number, workload, side)
+
+    def step_name(self, round_number: int, workload: Workload, side: Side) -> str:
+        """What takes about as long each time."""
+        measured = "" if round_number >= 0 else " warm-up"
+        return f"{self.table}{measured} {workload.name} {side}"
 
     @property
     def needs_records(self) -> bool:
         return any(workload.needs_records for workload in self.workloads)
-
-
-def step_name(table: Table, workload: str, side: Side) -> str:
-    return f"{table} {workload} {side}"
 
 
 def turns(round_number: int) -> tuple[Side, Side]:
@@ -81,11 +87,11 @@ class Recorder:
         text = f"{table} {name}, {peer.side}, {workload.name}: {shown(figures)}"
         if table is Table.FIRST_MINUTE and age > _FIRST_MINUTE_SECONDS:
             text += f" (the broker was {age:.0f} s old at the end)"
-        self.progress.done(step_name(table, workload.name, peer.side), took, text)
+        self.progress.done(self.plan.step_name(round_number, workload, peer.side), took, text)
 
     def _reads_memory_after(self, workload: Workload) -> bool:
         if self.plan.table is Table.WARM:
-            return workload is self.plan.workloads[-1]
+            return workload.name == self.plan.workloads[-1].name
         return workload.name == _MEMORY_WORKLOAD
 
     def _reads_start_of(self, workload: Workload) -> bool:
@@ -102,7 +108,7 @@ def run_warm(brokers: Brokers, recorder: Recorder) -> None:
             for peer in peers.values():
                 load_consume_topic(peer, plan.consume_records)
         for round_number in plan.round_numbers():
-            for workload in plan.workloads:
+            for workload in plan.workloads_of(round_number):
                 for side in turns(round_number):
                     began = time.monotonic()
                     settle()

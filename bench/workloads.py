@@ -155,7 +155,7 @@ def all_workloads(scale: Scale) -> tuple[Workload, ...]:
         ConsumeWithLibrdkafka("consume-librdkafka", scale.consume_librdkafka, 0),
         ConsumeWithJava("consume-java", scale.consume_java, 0),
         Latency("latency", scale.latency, 1),
-        LatencyWithLibrdkafka("latency-librdkafka", scale.latency, 1),
+        LatencyWithLibrdkafka("latency-librdkafka", scale.latency_librdkafka, 1),
     )
 
 

@@ -37,12 +37,15 @@ public final class AssignedConsumer {
             }
             consumer.assign(partitions);
             var reader = new AssignedConsumer(consumer, deadline);
-            consumer.seekToBeginning(partitions);
-            reader.read(Long.parseLong(args[4]));
+            long wanted = Long.parseLong(args[3]);
+            for (long left = Long.parseLong(args[4]); left > 0; left -= wanted) {
+                consumer.seekToBeginning(partitions);
+                reader.read(Math.min(left, wanted));
+            }
             consumer.seekToBeginning(partitions);
             reader.bytes = 0;
             long started = System.nanoTime();
-            long records = reader.read(Long.parseLong(args[3]));
+            long records = reader.read(wanted);
             double seconds = (System.nanoTime() - started) / 1e9;
             System.out.printf(
                 "{\"records\": %d, \"bytes\": %d, \"seconds\": %.6f}%n",

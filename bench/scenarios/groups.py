@@ -85,9 +85,9 @@ def run_work(brokers: Brokers, quick: bool) -> Outcome:
         producer_performance(peer.bootstrap, run)
 
     works = [
-        group_work.commits(4, 2 if quick else 4),
+        group_work.commits(4 if quick else 20, 2 if quick else 5),
         group_work.transactions(
-            Amount(600_000, 200_000) if quick else Amount(2_000_000, 500_000),
+            Amount(600_000, 200_000) if quick else Amount(10_000_000, 7_000_000),
         ),
         group_work.group_consume(consumed),
     ]
