@@ -5,6 +5,8 @@ Plain integers: counting must cost next to nothing, and rates are the reader's b
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 #: Upper bounds in milliseconds of the request time histogram.
 TIME_BOUNDS_MS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 5000)
 
@@ -49,12 +51,7 @@ class ApiMetrics:
     def record(self, elapsed_ms: float) -> None:
         self.count += 1
         self.time_total_ms += elapsed_ms
-        slot = 0
-        for bound in TIME_BOUNDS_MS:
-            if elapsed_ms <= bound:
-                break
-            slot += 1
-        self.time_counts[slot] += 1
+        self.time_counts[bisect_left(TIME_BOUNDS_MS, elapsed_ms)] += 1
 
 
 class BrokerMetrics:

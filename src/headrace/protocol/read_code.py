@@ -35,12 +35,14 @@ class ReadCode(Code):
             if field.kind in FIXED:
                 run.append((name, field))
                 continue
-            self.read_run(target, run)
+            length = self.name("n") if run and self.has_byte_length(field) else None
+            self.read_run(target, run, length)
             run = []
-            self.read_value(f"{target}.{name}", field, name)
-        self.read_run(target, run)
+            self.read_value(f"{target}.{name}", field, name, length)
+        tags = self.name("c") if self.flexible and run else None
+        self.read_run(target, run, tags)
         if self.flexible:
-            self.read_tags(target, cls)
+            self.read_tags(target, cls, tags)
 
     def read_absent(self, target: str, cls: type[Struct]) -> None:
         """Fields that this version lacks, and tagged ones, start at their defaults."""
@@ -55,14 +57,24 @@ class ReadCode(Code):
             else:
                 self.line(f"{target}.{name} = {self.default(name, field)}")
 
-    def read_run(self, target: str, run: list[tuple[str, Field]]) -> None:
-        """Neighbouring fixed-width fields in one call, which also checks the bounds."""
+    def has_byte_length(self, field: Field) -> bool:
+        """Whether a value of this field begins with a length that is nearly always one byte."""
+        return self.is_compact(field) and (field.kind == "array" or field.struct is None)
+
+    def read_run(self, target: str, run: list[tuple[str, Field]], byte: str | None) -> None:
+        """Neighbouring fixed-width fields in one call, which also checks the bounds.
+
+        `byte` is the local name for one more byte behind them, if that is wanted.
+        """
         if not run:
             return
-        layout = struct.Struct(">" + "".join(FIXED[field.kind] for _, field in run))
-        unpack = self.scope_unpack(layout)
-        names = ", ".join(f"{target}.{name}" for name, _ in run)
-        self.line(f"{names}{',' if len(run) == 1 else ''} = {unpack}(buf, pos)")
+        letters = [FIXED[field.kind] for _, field in run]
+        names = [f"{target}.{name}" for name, _ in run]
+        if byte is not None:
+            letters.append("B")
+            names.append(byte)
+        layout = struct.Struct(">" + "".join(letters))
+        self.line(f"({', '.join(names)},) = {self.scope_unpack(layout)}(buf, pos)")
         self.line(f"pos += {layout.size}")
 
     def scope_unpack(self, layout: struct.Struct) -> str:
@@ -70,18 +82,21 @@ class ReadCode(Code):
         self.scope[name] = layout.unpack_from
         return name
 
-    def read_value(self, target: str, field: Field, what: str) -> None:
-        """Read one value of any type into the assignable expression `target`."""
+    def read_value(self, target: str, field: Field, what: str, length: str | None = None) -> None:
+        """Read one value of any type into the assignable expression `target`.
+
+        `length` is the local name of its first byte, if that was read already.
+        """
         if field.kind in FIXED:
             layout = struct.Struct(">" + FIXED[field.kind])
             self.line(f"({target},) = {self.scope_unpack(layout)}(buf, pos)")
             self.line(f"pos += {layout.size}")
         elif field.kind == "array":
-            self.read_array(target, field, what)
+            self.read_array(target, field, what, length)
         elif field.struct is not None:
             self.read_nested(target, field, what)
         else:
-            self.read_blob(target, field, what)
+            self.read_blob(target, field, what, length)
 
     def read_nested(self, target: str, field: Field, what: str) -> None:
         assert field.struct is not None  # noqa: S101 - narrows the type
@@ -102,12 +117,13 @@ class ReadCode(Code):
         self.line(f"{target} = {local}")
         self.depth -= 1
 
-    def read_length(self, field: Field, what: str, width: str) -> str:
-        """Read a length or count; negative means null."""
-        length = self.name("n")
+    def read_length(self, field: Field, what: str, width: str, first: str | None) -> str:
+        """Read a length or count, or the rest of it; negative means null."""
+        length = first or self.name("n")
         if self.is_compact(field):
-            self.line(f"{length} = buf[pos]")
-            self.line("pos += 1")
+            if first is None:
+                self.line(f"{length} = buf[pos]")
+                self.line("pos += 1")
             self.line(f"if {length} > 127:")
             self.line(f"    {length}, pos = wire.read_uvarint(buf, pos - 1)")
             if field.kind == "string" and issubclass(self.cls, Request):
@@ -134,8 +150,8 @@ class ReadCode(Code):
         if self.version in field.nullable:
             self.depth -= 1
 
-    def read_blob(self, target: str, field: Field, what: str) -> None:
-        length = self.read_length(field, what, ">h" if field.kind == "string" else ">i")
+    def read_blob(self, target: str, field: Field, what: str, first: str | None) -> None:
+        length = self.read_length(field, what, ">h" if field.kind == "string" else ">i", first)
         self.open_null_branch(target, field, what, length)
         stop = self.name("e")
         self.line(f"{stop} = pos + {length}")
@@ -157,10 +173,10 @@ class ReadCode(Code):
             self.line("if room < 0:")
             self.line(f"    raise wire.crowded({what!r})")
 
-    def read_array(self, target: str, field: Field, what: str) -> None:
+    def read_array(self, target: str, field: Field, what: str, first: str | None) -> None:
         element = field.element
         assert element is not None  # noqa: S101 - narrows the type
-        count = self.read_length(field, what, ">i")
+        count = self.read_length(field, what, ">i", first)
         self.open_null_branch(target, field, what, count)
         size = self.minimum_size(element)
         self.line(f"if {count} * {size} > end - pos:")
@@ -185,11 +201,13 @@ class ReadCode(Code):
             self.line(f"{target} = {items}")
         self.close_null_branch(field)
 
-    def read_tags(self, target: str, cls: type[Struct]) -> None:
+    def read_tags(self, target: str, cls: type[Struct], first: str | None) -> None:
         """The tagged fields at the end of a struct; a single zero byte nearly always."""
-        count, tag, size, stop = (self.name(letter) for letter in "ctze")
-        self.line(f"{count} = buf[pos]")
-        self.line("pos += 1")
+        tag, size, stop = (self.name(letter) for letter in "tze")
+        count = first or self.name("c")
+        if first is None:
+            self.line(f"{count} = buf[pos]")
+            self.line("pos += 1")
         self.line(f"if {count}:")
         self.depth += 1
         self.line(f"{count}, pos = wire.read_uvarint(buf, pos - 1)")
