@@ -40,7 +40,11 @@ class Code:
         self.version = version
         self.flexible = version in cls.flexible
         self.lines: list[str] = []
-        self.scope: dict[str, Any] = {"wire": wire, "small": wire.SMALL_UVARINTS}
+        self.scope: dict[str, Any] = {
+            "wire": wire,
+            "small": wire.SMALL_UVARINTS,
+            "uvarint": wire.write_uvarint,
+        }
         self.depth = 1
         self._names = 0
 

@@ -118,53 +118,62 @@ class ReadCode(Code):
         self.depth -= 1
 
     def read_length(self, field: Field, what: str, width: str, first: str | None) -> str:
-        """Read a length or count, or the rest of it; negative means null."""
+        """Read a length or count, or the rest of it, as it stands there.
+
+        A compact one is one too large, so that 0 means null; of the others -1 does.
+        """
         length = first or self.name("n")
-        if self.is_compact(field):
-            if first is None:
-                self.line(f"{length} = buf[pos]")
-                self.line("pos += 1")
-            self.line(f"if {length} > 127:")
-            self.line(f"    {length}, pos = wire.read_uvarint(buf, pos - 1)")
-            if field.kind == "string" and issubclass(self.cls, Request):
-                self.line(f"    if {length} - 1 > {wire.STRING_MAX}:")
-                self.line(f"        raise wire.long({what!r})")
-            self.line(f"{length} -= 1")
-        else:
+        if not self.is_compact(field):
             layout = struct.Struct(width)
             self.line(f"({length},) = {self.scope_unpack(layout)}(buf, pos)")
             self.line(f"pos += {layout.size}")
+            return length
+        if first is None:
+            self.line(f"{length} = buf[pos]")
+            self.line("pos += 1")
+        self.line(f"if {length} > 127:")
+        self.line(f"    {length}, pos = wire.read_uvarint(buf, pos - 1)")
+        if field.kind == "string" and issubclass(self.cls, Request):
+            self.line(f"    if {length} - 1 > {wire.STRING_MAX}:")
+            self.line(f"        raise wire.long({what!r})")
         return length
 
-    def open_null_branch(self, target: str, field: Field, what: str, length: str) -> None:
-        """`if` length is negative: null or an error; then `else:` at one more level."""
-        self.line(f"if {length} < 0:")
+    def open_present(self, field: Field, length: str) -> None:
+        """The branch of a value that is there; the commonest comes first."""
+        if self.is_compact(field):
+            self.line(f"if {length} > 1:")
+            self.line(f"    {length} -= 1")
+        else:
+            self.line(f"if {length} >= 0:")
+        self.depth += 1
+
+    def close_present(self, target: str, field: Field, what: str, length: str, empty: str) -> None:
+        """The branches of an empty one and of null, which is an error where it must not be."""
+        self.depth -= 1
+        if self.is_compact(field):
+            self.line(f"elif {length}:")
+            self.line(f"    {target} = {empty}")
+        self.line("else:")
         if self.version in field.nullable:
             self.line(f"    {target} = None")
-            self.line("else:")
-            self.depth += 1
         else:
             self.line(f"    raise wire.null({what!r})")
 
-    def close_null_branch(self, field: Field) -> None:
-        if self.version in field.nullable:
-            self.depth -= 1
-
     def read_blob(self, target: str, field: Field, what: str, first: str | None) -> None:
         length = self.read_length(field, what, ">h" if field.kind == "string" else ">i", first)
-        self.open_null_branch(target, field, what, length)
+        self.open_present(field, length)
         stop = self.name("e")
         self.line(f"{stop} = pos + {length}")
         self.line(f"if {stop} > end:")
         self.line(f"    raise wire.short({what!r})")
-        if field.kind == "string":
-            self.line(f"{target} = str(buf[pos:{stop}], 'utf-8')")
-        elif field.kind == "records":
-            self.line(f"{target} = buf[pos:{stop}]")
-        else:
-            self.line(f"{target} = bytes(buf[pos:{stop}])")
+        value, empty = {
+            "string": (f"str(buf[pos:{stop}], 'utf-8')", "''"),
+            "records": (f"buf[pos:{stop}]", "buf[pos:pos]"),
+            "bytes": (f"bytes(buf[pos:{stop}])", "b''"),
+        }[field.kind]
+        self.line(f"{target} = {value}")
         self.line(f"pos = {stop}")
-        self.close_null_branch(field)
+        self.close_present(target, field, what, length, empty)
 
     def charge(self, count: str, what: str) -> None:
         """Requests come from anybody: all their elements together stay within a limit."""
@@ -177,7 +186,7 @@ class ReadCode(Code):
         element = field.element
         assert element is not None  # noqa: S101 - narrows the type
         count = self.read_length(field, what, ">i", first)
-        self.open_null_branch(target, field, what, count)
+        self.open_present(field, count)
         size = self.minimum_size(element)
         self.line(f"if {count} * {size} > end - pos:")
         self.line(f"    raise wire.short({what!r})")
@@ -199,7 +208,7 @@ class ReadCode(Code):
             self.line(f"{items}.append({item})")
             self.depth -= 1
             self.line(f"{target} = {items}")
-        self.close_null_branch(field)
+        self.close_present(target, field, what, count, "[]")
 
     def read_tags(self, target: str, cls: type[Struct], first: str | None) -> None:
         """The tagged fields at the end of a struct; a single zero byte nearly always."""

@@ -16,7 +16,7 @@ class StepwiseWriteCode(WriteCode):
     """The same statements, in a generator."""
 
     def compile_steps(self) -> Callable[[Any, Callable[[Any], None]], Iterator[None]]:
-        self.write_struct("message", self.cls)
+        self.write_message()
         # Also a message without lists makes a generator.
         self.line("yield")
         function: Callable[[Any, Callable[[Any], None]], Iterator[None]] = self.function(

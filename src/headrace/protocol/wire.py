@@ -18,6 +18,12 @@ SMALL_UVARINTS = tuple(bytes((value,)) for value in range(128))
 
 def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
     """An unsigned varint of at most five bytes, and the position behind it."""
+    byte = buffer[position]
+    if byte < 0x80:
+        return byte, position + 1
+    following = buffer[position + 1]
+    if following < 0x80:
+        return byte & 0x7F | following << 7, position + 2
     value = shift = 0
     while True:
         byte = buffer[position]
@@ -35,6 +41,8 @@ def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
 def write_uvarint(value: int) -> bytes:
     if value < 0x80:
         return SMALL_UVARINTS[value]
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append((value & 0x7F) | 0x80)

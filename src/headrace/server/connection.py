@@ -25,6 +25,8 @@ from headrace.server.resumptions import Resumptions
 logger = logging.getLogger(__name__)
 
 _frame_size = struct.Struct(">i").unpack_from
+#: Bytes of the size in front of each frame.
+_LENGTH_SIZE = 4
 #: What a quiet connection holds, so that thousands of them cost little.
 _BUFFER_START = 8 * 1024
 #: What one gets whose frames are larger; it grows further as their bytes arrive.
@@ -176,33 +178,32 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._is_serving = True
         try:
-            while not (self._is_busy or self._is_write_paused or self._is_closed):
-                available = self._end - self._start
-                if available < 4:
-                    break
+            while self._end - self._start >= _LENGTH_SIZE and not (
+                self._is_busy or self._is_write_paused or self._is_closed
+            ):
                 size = _frame_size(self._buffer, self._start)[0]
                 if not 0 <= size <= self._owner.frame_size_max:
                     self._close(f"a frame of {size} bytes")
                     break
-                if available < 4 + size:
+                begin = self._start + _LENGTH_SIZE
+                end = begin + size
+                if end > self._end:
                     break
-                begin = self._start + 4
-                self._start = begin + size
+                self._start = end
                 self._is_busy = True
-                self._parked = self._dispatcher.serve(
-                    self._info, self._view[begin : self._start], self._send
-                )
+                self._parked = self._dispatcher.serve(self._info, self._view[begin:end], self._send)
         finally:
             self._is_serving = False
             if self._gathered:
                 self._send_gathered()
-        if self._start == self._end and not self._is_busy:
+        if self._is_busy:
+            # While a request waits its client may send a little ahead, but not without end.
+            if self._end - self._start >= _AHEAD_MAX and not self._is_closed:
+                self._pause_reading()
+        elif self._start == self._end:
             self._start = self._end = 0
             if len(self._buffer) > _BUFFER_KEPT_MAX:
                 self._replace_buffer(bytearray(_BUFFER_START))
-        # While a request waits its client may send a little ahead, but not without end.
-        if self._is_busy and self._end - self._start >= _AHEAD_MAX and not self._is_closed:
-            self._pause_reading()
 
     def _pause_reading(self) -> None:
         if not self._is_read_paused:
