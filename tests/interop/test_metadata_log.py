@@ -89,7 +89,7 @@ async def write_topics(plane: MetadataPlane) -> None:
 
 
 async def snapshot(plane: MetadataPlane) -> None:
-    await plane._snapshots.make(plane.image, plane._quorum())
+    await plane.snapshots.make(plane.image, plane._quorum())
 
 
 def in_one_life(directory: Path, *steps: Any, previous_broker_epoch: int = -1) -> MetadataImage:

@@ -167,6 +167,10 @@ class PartitionReader:
         metrics.fetches += 1
         metrics.bytes_out += size
 
+    def count_expired(self) -> None:
+        """A fetch that got what there was when its time was up."""
+        self._metrics.expired_fetches += 1
+
     def _count_failure(self, position: FetchPosition, code: ErrorCode) -> None:
         topic = position.topic
         if not isinstance(topic, str):

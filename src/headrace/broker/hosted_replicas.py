@@ -6,6 +6,7 @@ behind it. It is the only writer of the registry that handlers read.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from headrace.base.uuids import ZERO_UUID
@@ -18,6 +19,8 @@ from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.controller.topic_names import INTERNAL_TOPICS
 from headrace.metadata.image import ConfigResource, MetadataImage, TopicImage
 from headrace.replication.partition import Leadership, MakeLog, Partition
+
+logger = logging.getLogger(__name__)
 
 #: Logs that are made or renamed before the change is answered; more of them take turns.
 _AT_ONCE = 32
@@ -79,7 +82,13 @@ class HostedReplicas:
 
     def start(self, image: MetadataImage, high_watermarks: Mapping[tuple[str, int], int]) -> None:
         """Take over everything that the image has at start; what it lacks is put aside."""
-        self._logs.put_strays_aside(lambda log: _belongs(log, image))
+        strays = self._logs.put_strays_aside(lambda log: _belongs(log, image))
+        if strays:
+            logger.warning(
+                "%d logs belong to no topic and are put aside, the first as %s",
+                len(strays),
+                strays[0],
+            )
         room = _AT_ONCE
         for topic in image.topics_by_name.values():
             indexes = range(len(topic.partitions))

@@ -17,6 +17,7 @@ class TopicMetrics:
     __slots__ = (
         "bytes_in",
         "bytes_out",
+        "bytes_rejected",
         "failed_fetches",
         "failed_produces",
         "fetches",
@@ -27,6 +28,7 @@ class TopicMetrics:
     def __init__(self) -> None:
         self.bytes_in = 0
         self.bytes_out = 0
+        self.bytes_rejected = 0
         self.messages_in = 0
         self.produces = 0
         self.fetches = 0
@@ -63,8 +65,12 @@ class BrokerMetrics:
         "connections_closed",
         "connections_opened",
         "errors",
+        "expired_fetches",
+        "expired_produces",
+        "keyless_records",
         "malformed",
         "topics",
+        "wrong_checksums",
     )
 
     def __init__(self) -> None:
@@ -78,6 +84,12 @@ class BrokerMetrics:
         self.connections_opened = 0
         self.connections_closed = 0
         self.malformed = 0
+        #: Batches whose checksum was wrong, and records without a key for compacted topics.
+        self.wrong_checksums = 0
+        self.keyless_records = 0
+        #: Requests that waited until their time was up, produces by partition.
+        self.expired_fetches = 0
+        self.expired_produces = 0
 
     def topic(self, name: str) -> TopicMetrics:
         """The counters of a topic that exists."""

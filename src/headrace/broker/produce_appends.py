@@ -23,6 +23,7 @@ from headrace.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
 )
+from headrace.records.batch import WrongChecksumError
 
 ACKS_ALL = -1
 ACKS_NONE = 0
@@ -78,7 +79,7 @@ class ProduceAppends:
                 raise batch.failure
             done = partition.append(batch.records, batch.header, now_ms, _CLIENT)
         except KafkaError as error:
-            self.refuse(result, error, partition.topic)
+            self.refuse(result, error, partition.topic, len(batch.records))
             return
         result.base_offset = done.base_offset
         result.log_append_time_ms = done.append_time_ms
@@ -94,14 +95,22 @@ class ProduceAppends:
             batch.last_offset = done.last_offset
             waiting.append(batch)
 
-    def refuse(self, result: PartitionProduceResponse, error: KafkaError, topic: str) -> None:
-        """Say what is wrong with one partition's records, and count it."""
+    def refuse(
+        self, result: PartitionProduceResponse, error: KafkaError, topic: str, size: int = 0
+    ) -> None:
+        """Say what is wrong with one partition's records, of `size` bytes, and count it."""
         result.error_code = int(error.code)
         result.error_message = error.message or None
         result.base_offset = -1
         result.log_append_time_ms = -1
         result.log_start_offset = -1
-        self._metrics.topic_or_elsewhere(topic).failed_produces += 1
+        counted = self._metrics.topic_or_elsewhere(topic)
+        counted.failed_produces += 1
+        if error.code == ErrorCode.MESSAGE_TOO_LARGE:
+            counted.bytes_rejected += size
+        elif isinstance(error, WrongChecksumError):
+            self._metrics.wrong_checksums += 1
+        self._metrics.keyless_records += len(result.record_errors)
         self._metrics.count_error(ApiKey.PRODUCE, error.code)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
             partition = self._partitions.get(topic, result.index)
@@ -169,6 +178,7 @@ class ProduceAppends:
         def timed_out() -> None:
             for number, batch in open_batches.items():
                 batch.partition.forget_waiter(wakers[number])
+                self._metrics.expired_produces += 1
                 self.refuse(
                     batch.result, KafkaError(ErrorCode.REQUEST_TIMED_OUT), batch.partition.topic
                 )

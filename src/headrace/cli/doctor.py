@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
+from headrace.cli.development_options import add_place_arguments, development_settings
 from headrace.cli.doctor_findings import Finding, note, ok, wrong
 from headrace.cli.output import add_output_argument, print_json, styled, wants_json
 
@@ -15,15 +16,13 @@ if TYPE_CHECKING:
     from headrace.server.config import NodeConfig
 
 _LABELS = {"ok": ("ok   ", "green"), "note": ("note ", "yellow"), "wrong": ("WRONG", "red")}
-_DEFAULT_PORT = 9092
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_argument(parser)
     add = parser.add_argument
     add("--config", "-c", metavar="FILE", help="look at the node of this server.properties file")
-    add("--data", metavar="DIR", help="look at the directory that `headrace up --data` uses")
-    add("--port", type=int, default=_DEFAULT_PORT, help="the port that `headrace up` uses")
+    add_place_arguments(parser)
     add(
         "--bootstrap-server",
         metavar="HOST:PORT,...",
@@ -69,14 +68,15 @@ def _load_config(args: argparse.Namespace, findings: list[Finding]) -> NodeConfi
 
     try:
         if args.config is None:
-            directory = args.data or os.path.join(os.path.expanduser("~"), ".headrace", "data")
-            return NodeConfig.for_development(os.path.abspath(directory), args.port)
-        properties = load_properties(args.config, environment=os.environ)
+            properties = development_settings(args)
+        else:
+            properties = load_properties(args.config, environment=os.environ)
         config = NodeConfig.from_properties(properties)
     except KafkaError as error:
         findings.append(wrong("configuration", f"The configuration is not valid: {error}"))
         return None
-    findings.append(ok("configuration", f"{args.config} is a valid configuration."))
+    if args.config is not None:
+        findings.append(ok("configuration", f"{args.config} is a valid configuration."))
     findings += [note("configuration", warning) for warning in config.warnings]
     return config
 

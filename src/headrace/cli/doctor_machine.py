@@ -9,7 +9,8 @@ from headrace.cli.doctor_findings import Finding, note, ok, wrong
 from headrace.spark.pipelines.requirements import JAVA_MIN, find_java, java_version
 
 _PYTHON_MIN = (3, 11)
-_LIBRARIES = ("crc32c", "lz4", "cramjam")
+#: By the names under which they are imported; uvloop is looked at apart.
+LIBRARIES = ("crc32c", "lz4", "cramjam", "re2", "xxhash")
 #: A node opens files lazily and works from here on; more are needed for many clients.
 _OPEN_FILES_MIN, _OPEN_FILES_GOOD = 1024, 4096
 
@@ -22,7 +23,7 @@ def check_python(version: tuple[int, ...] = tuple(sys.version_info[:3])) -> Find
 
 
 def check_libraries() -> list[Finding]:
-    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     findings = [
         wrong("libraries", f"The library {name} is missing: pip install headrace brings it.")
         for name in missing

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from headrace.base.errors import KafkaError
 from headrace.cli.doctor_cluster import ask_cluster, check_advertised
 from headrace.cli.doctor_findings import Finding, note, ok, wrong
+from headrace.cli.doctor_replication import check_replication
 from headrace.client.config import ClientConfigError
 from headrace.client.connection import format_address
 from headrace.log.directory_lock import DirectoryLock
@@ -31,7 +32,9 @@ def check_node(config: NodeConfig) -> list[Finding]:
     is_ours = running is not None and running.cluster_id == cluster_id
     if is_ours and running is not None:
         findings.append(ok("node", f"The node is running (cluster {running.cluster_id})."))
+        findings += check_replication(config, len(running.nodes))
         return findings + check_advertised(running)
+    findings += check_replication(config, broker_count=1)
     findings += _check_locks(identities)
     for listener in config.listeners:
         findings += _check_listener(listener, running)
@@ -82,11 +85,12 @@ def _access_problem(path: str) -> str | None:
 
 
 def _unformatted(path: str) -> Finding:
-    if os.path.isdir(path) and os.listdir(path):
+    from headrace.server.development import holds_foreign_files
+
+    if holds_foreign_files(path):
         return wrong(
             "data directory",
-            f"{path} holds files but no meta.properties: it is not a data directory of Kafka,"
-            " or its format was interrupted.",
+            f"{path} holds files but no meta.properties: it is no data directory of Kafka.",
         )
     return note(
         "data directory",

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    Actions: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def add_start(
     parser: argparse.ArgumentParser, what: str, file: str, *, needs_file: bool = True
 ) -> argparse.ArgumentParser:
-    """Add `start`, for a server that is called `what` and reads `file`; returns its parser."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    """Give a server that is called `what` and reads `file` the action `start`; its parser."""
+    return add_start_to(add_actions(parser), what, file, needs_file=needs_file)
+
+
+def add_actions(parser: argparse.ArgumentParser) -> Actions:
+    return parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+
+def add_start_to(
+    actions: Actions, what: str, file: str, *, needs_file: bool = True
+) -> argparse.ArgumentParser:
+    """`start` beside other actions."""
     start = actions.add_parser("start", help=f"start {what} and serve until it is stopped")
     start.add_argument(
         "file", metavar="FILE", nargs=None if needs_file else "?", help=f"the {file} file"

@@ -3,52 +3,46 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
+from headrace.cli.development_options import (
+    add_place_arguments,
+    client_port,
+    development_settings,
+    port_number,
+)
 from headrace.cli.failure import CommandFailedError
 
 if TYPE_CHECKING:
     from headrace.cli.beside import Beside
     from headrace.server.node import Node
+    from headrace.server.properties import Properties
 
-DEFAULT_PORT = 9092
 #: Where the JMX exporter serves Kafka's metrics by convention, so Prometheus knows the way.
 DEFAULT_METRICS_PORT = 9404
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        default=os.path.join(os.path.expanduser("~"), ".headrace", "data"),
-        help="where the node keeps its data (default: ~/.headrace/data)",
-    )
-    parser.add_argument(
-        "--port",
-        type=int,
-        default=DEFAULT_PORT,
-        help=f"the port for clients (default: {DEFAULT_PORT}; 0 picks a free one)",
-    )
+    add_place_arguments(parser)
     parser.add_argument(
         "--metrics-port",
-        type=int,
+        type=port_number,
         metavar="PORT",
         help=f"the port for /metrics, /healthz and /readyz (default: {DEFAULT_METRICS_PORT},"
         " or a free one if --port is 0)",
     )
     parser.add_argument(
         "--registry-port",
-        type=int,
+        type=port_number,
         metavar="PORT",
         help="the port of the schema registry (default: 8081, or none if --port is 0; 0 for none)",
     )
     parser.add_argument(
         "--rest-port",
-        type=int,
+        type=port_number,
         metavar="PORT",
         help="the port of the REST proxy (default: 8082, or none if --port is 0; 0 for none)",
     )
@@ -68,30 +62,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from headrace.base.settings.tables.headrace import METRICS_LISTENER
     from headrace.cli.beside import Beside
-    from headrace.cli.server import serve
+    from headrace.cli.server import refused_by_disk, serve, warn
     from headrace.server.config import NodeConfig
     from headrace.server.development import ensure_formatted
-    from headrace.server.sockets import is_taken
     from headrace.server.structured_log import configure_logging
 
     configure_logging(args.log_level)
-    if not args.data:
-        raise CommandFailedError("--data needs the name of a directory.")
-    overrides = dict(_split(pair) for pair in args.override)
-    metrics_note = ""
-    if METRICS_LISTENER not in overrides:
-        metrics_port = _metrics_port(args)
-        if args.metrics_port is None and is_taken(metrics_port):
-            metrics_note = f"port {metrics_port} is taken; --metrics-port picks another"
-        else:
-            overrides[METRICS_LISTENER] = f"127.0.0.1:{metrics_port}"
     try:
-        config = NodeConfig.for_development(os.path.abspath(args.data), args.port, overrides)
+        settings, metrics_note = _settings(args)
+        config = NodeConfig.from_properties(settings)
+        warn(config)
         ensure_formatted(config)
-    except (KafkaError, OSError, ValueError) as error:
+    except (KafkaError, ValueError) as error:
         raise CommandFailedError(str(error)) from error
+    except OSError as error:
+        raise refused_by_disk(error, config) from error
 
     beside = Beside()
 
@@ -122,7 +108,7 @@ def _start_services(
     asked = {REGISTRY: args.registry_port, REST_PROXY: args.rest_port}
     settings: tuple[str, ...] = ()
     for service, port in asked.items():
-        if port is None and args.port:
+        if port is None and client_port(args):
             port = service.default_port
         if args.node_only or not port:
             continue
@@ -132,18 +118,22 @@ def _start_services(
         yield service.label, place
 
 
-def _metrics_port(args: argparse.Namespace) -> int:
+def _settings(args: argparse.Namespace) -> tuple[Properties, str]:
+    """The node's settings, and why there are no metrics if their usual port is taken."""
+    from headrace.base.settings.tables.headrace import METRICS_LISTENER
+    from headrace.server.sockets import is_taken
+
+    flags = []
     if args.metrics_port is not None:
-        return int(args.metrics_port)
-    return DEFAULT_METRICS_PORT if args.port else 0
+        flags.append(f"{METRICS_LISTENER}=127.0.0.1:{args.metrics_port}")
+    settings = development_settings(args, [*flags, *args.override])
+    if METRICS_LISTENER not in settings.values:
+        port = DEFAULT_METRICS_PORT if client_port(args) else 0
+        if is_taken(port):
+            return settings, f"port {port} is taken; --metrics-port picks another"
+        settings.put(METRICS_LISTENER, f"127.0.0.1:{port}", "development defaults")
+    return settings, ""
 
 
 def _metrics_url(node: Node) -> str:
     return f"http://{node.status.host}:{node.status.port}/metrics" if node.status else ""
-
-
-def _split(pair: str) -> tuple[str, str]:
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise CommandFailedError(f"--override takes NAME=VALUE, not '{pair}'.")
-    return name.strip(), value.strip()

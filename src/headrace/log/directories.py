@@ -133,6 +133,11 @@ class DataDirectory:
             return True, int(json.loads(text)["brokerEpoch"])
         return True, UNKNOWN_BROKER_EPOCH
 
+    @property
+    def is_marked_clean(self) -> bool:
+        """Whether the next start will find that this stop was clean."""
+        return os.path.exists(os.path.join(self.path, CLEAN_SHUTDOWN_FILE))
+
     def mark_clean_shutdown(self, broker_epoch: int) -> None:
         """Say that everything is on the disk."""
         path = os.path.join(self.path, CLEAN_SHUTDOWN_FILE)

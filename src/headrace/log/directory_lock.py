@@ -4,11 +4,14 @@ Java locks with POSIX record locks, which another Java process and our own sees;
 process never meet each other, so two nodes in one process would both succeed. On Linux locks of the
 open file description conflict with both. BSD and macOS keep all kinds of locks in one list: there
 `flock` conflicts with both, and a record lock besides would meet our own `flock` as a stranger's.
+
+The file names the process that has it, for whoever wants to stop the node; Java never reads it.
 """
 
 import fcntl
 import os
 import sys
+from contextlib import suppress
 from struct import pack
 
 LOCK_FILE = ".lock"
@@ -38,6 +41,9 @@ class DirectoryLock:
             os.close(fd)
             raise
         self._fd = fd
+        with suppress(OSError):  # a full disk keeps nobody from the lock
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, b"%d" % os.getpid(), 0)
         return True
 
     def release(self) -> None:
@@ -51,3 +57,27 @@ def _lock(fd: int) -> None:
     # By its system, not by its name: new Macs have the name as well, with another structure.
     if sys.platform == "linux":
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+
+
+def locked_by(directory: str) -> int | None:
+    """The process that the lock of a directory names, as long as it has the file open.
+
+    A process of another container is named by a number that means somebody else here. Where the
+    system does not tell open files the name alone has to do.
+    """
+    path = os.path.join(directory, LOCK_FILE)
+    with suppress(OSError, ValueError):
+        with open(path, "rb") as file:
+            pid = int(file.read(32))
+        if not os.path.isdir("/proc/self/fd") or _has_open(pid, path):
+            return pid
+    return None
+
+
+def _has_open(pid: int, path: str) -> bool:
+    opened = f"/proc/{pid}/fd"
+    for descriptor in os.listdir(opened):
+        with suppress(OSError):  # closed meanwhile
+            if os.path.samefile(os.path.join(opened, descriptor), path):
+                return True
+    return False

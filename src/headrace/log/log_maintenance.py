@@ -15,7 +15,7 @@ from headrace.log.cleaner.schedule import HighWatermark
 from headrace.log.directories import DataDirectory
 from headrace.log.directories import remove_directory as remove_directory
 from headrace.log.errors import PASSING, LogDirFailure
-from headrace.log.log_registry import LogRegistry
+from headrace.log.log_registry import Deletions, LogRegistry
 from headrace.log.partition_log import PartitionLog
 from headrace.log.retention import remove_files
 from headrace.log.swapping import DirectorySync
@@ -45,12 +45,14 @@ class FileRemoval:
 class LogMaintenance:
     """Housekeeping for all logs of a log manager."""
 
-    __slots__ = ("_manager", "_waiting")
+    __slots__ = ("_deleted", "_manager", "_waiting")
 
     def __init__(self, manager: LogRegistry) -> None:
         self._manager = manager
         #: Per kind of pass, the partitions it has still to visit.
         self._waiting: dict[str, list[TopicPartition]] = {}
+        #: What retention deleted in the pass that is under way.
+        self._deleted: Deletions = []
 
     # Passes over all logs: each call visits some, and says whether there are more
 
@@ -59,10 +61,18 @@ class LogMaintenance:
         for key, log in self._visit("retain", budget):
             if key not in self._manager.cleaning and log.failure is None:
                 try:
-                    log.retain(now_ms, high_watermark(log))
+                    deletions = log.retain(now_ms, high_watermark(log))
                 except LogDirFailure as failure:
                     self._manager.handle_failure(failure)
-        return bool(self._waiting["retain"])
+                else:
+                    self._deleted += [(log, deletion) for deletion in deletions]
+        if self._waiting["retain"]:
+            return True
+        if self._deleted:
+            deleted, self._deleted = self._deleted, []
+            for tell in self._manager.on_deleted:
+                tell(deleted)
+        return False
 
     def delete_due_files(self, now_ms: int, budget: int = 5000) -> bool:
         """Remove files of deleted segments whose `file.delete.delay.ms` is over."""
@@ -166,10 +176,14 @@ class LogMaintenance:
         if log is not None and log.directory != job.directory:
             log = None
         try:
-            return (yield from self._manager.cleaning.swap_in(job, result, log, now_ms))
+            is_in = yield from self._manager.cleaning.swap_in(job, result, log, now_ms)
         except LogDirFailure as failure:
             self._manager.handle_failure(failure)
             return False
+        if is_in:
+            for tell in self._manager.on_compacted:
+                tell(job, result, now_ms - job.now_ms)
+        return is_in
 
     def finish_clean_job(self, job: CleanJob, result: CleanResult, now_ms: int) -> bool:
         """The same, waiting for the disk here."""

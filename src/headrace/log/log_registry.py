@@ -13,6 +13,7 @@ from headrace.log.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     TopicPartition,
 )
+from headrace.log.cleaner.job import CleanJob, CleanResult
 from headrace.log.cleaner.schedule import CleanerSchedule
 from headrace.log.config import LogConfig
 from headrace.log.directories import DataDirectory, DataDirectoryError
@@ -20,6 +21,9 @@ from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.loading import PRODUCER_EXPIRATION_MS
 from headrace.log.open_files import OpenFiles
 from headrace.log.partition_log import PartitionLog
+from headrace.log.retention import Deletion
+
+Deletions = list[tuple[PartitionLog, Deletion]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,12 @@ class LogRegistry:
         self.unavailable: dict[TopicPartition, str] = {}
         #: Told of the partitions that a failed directory took along.
         self.on_lost: list[Callable[[list[TopicPartition]], None]] = []
+        #: Told of each directory that goes offline, and how many partitions go with it.
+        self.on_offline: list[Callable[[DataDirectory, int], None]] = []
+        #: Told what retention deleted in a pass over all logs.
+        self.on_deleted: list[Callable[[Deletions], None]] = []
+        #: Told of each round of compaction that was swapped in, and how many ms it took.
+        self.on_compacted: list[Callable[[CleanJob, CleanResult, int], None]] = []
         #: Directories that get no new partitions (`cordoned.log.dirs`).
         self.cordoned: frozenset[str] = frozenset()
         self.cleaning = CleanerSchedule()
@@ -162,6 +172,8 @@ class LogRegistry:
             self.unavailable[key] = reason
             log.close(clean=False)
         directory.fail(reason)
+        for tell in self.on_offline:
+            tell(directory, len(lost))
         for listener in self.on_lost:
             listener(lost)
         return lost

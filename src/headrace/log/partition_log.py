@@ -79,7 +79,7 @@ class PartitionLog(LogAppends, LogReads):
         except OSError as error:
             raise self.fail("moving the log start", error) from error
 
-    def retain(self, now_ms: int, high_watermark: int) -> int:
+    def retain(self, now_ms: int, high_watermark: int) -> list[retention.Deletion]:
         """Delete segments that the settings no longer keep; their files go later."""
         self.require_healthy()
         try:

@@ -7,6 +7,7 @@ The active one goes only if all go; it is rolled first, so that there is always 
 import contextlib
 import os
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from headrace.log.file_names import DELETED, SEGMENT_KINDS, SNAPSHOT, file_name
 from headrace.log.log_state import LogState
@@ -15,13 +16,24 @@ from headrace.log.segment import Segment
 _Breach = Callable[[Segment, Segment | None], bool]
 
 
-def retain(log: LogState, now_ms: int, high_watermark: int) -> int:
-    """Delete what the settings no longer keep; the number of segments deleted."""
-    deleted = _delete_while(log, _below_log_start(log), now_ms, high_watermark)
+class Deletion(NamedTuple):
+    """Segments that went, and why."""
+
+    segments: int
+    size: int
+    reason: str
+
+
+def retain(log: LogState, now_ms: int, high_watermark: int) -> list[Deletion]:
+    """Delete what the settings no longer keep."""
+    start = f"before the log start offset {log.log_start_offset}"
+    deletions = _delete_while(log, _below_log_start(log), start, now_ms, high_watermark)
     if log.config.delete:
-        deleted += _delete_while(log, _over_size(log), now_ms, high_watermark)
-        deleted += _delete_while(log, _over_age(log, now_ms), now_ms, high_watermark)
-    return deleted
+        size = f"over retention.bytes={log.config.retention_bytes}"
+        deletions += _delete_while(log, _over_size(log), size, now_ms, high_watermark)
+        age = f"older than retention.ms={log.config.retention_ms}"
+        deletions += _delete_while(log, _over_age(log, now_ms), age, now_ms, high_watermark)
+    return deletions
 
 
 def _below_log_start(log: LogState) -> _Breach:
@@ -53,7 +65,9 @@ def _over_age(log: LogState, now_ms: int) -> _Breach:
     return breached
 
 
-def _delete_while(log: LogState, breached: _Breach, now_ms: int, high_watermark: int) -> int:
+def _delete_while(
+    log: LogState, breached: _Breach, reason: str, now_ms: int, high_watermark: int
+) -> list[Deletion]:
     segments = list(log.segments)
     deletable: list[Segment] = []
     for index, segment in enumerate(segments):
@@ -65,13 +79,14 @@ def _delete_while(log: LogState, breached: _Breach, now_ms: int, high_watermark:
             break
         deletable.append(segment)
     if not deletable:
-        return 0
+        return []
+    size = sum(segment.size for segment in deletable)
     if len(deletable) == len(segments):
         log.roll(now_ms)
     first_kept = log.segments[len(deletable)]
     advance_log_start(log, first_kept.base_offset)
     delete_segments(log, deletable, now_ms)
-    return len(deletable)
+    return [Deletion(len(deletable), size, reason)]
 
 
 def advance_log_start(log: LogState, offset: int) -> None:

@@ -216,11 +216,15 @@ def check_batch(buffer: Buffer, position: int, header: BatchHeader) -> None:
         )
 
 
+class WrongChecksumError(KafkaError):
+    """Bytes that are not those that the sender of a batch wrote."""
+
+
 def check_crc(buffer: Buffer, position: int, end: int, stored: int) -> None:
     """Raise unless the batch between `position` and `end` has the checksum that its header says."""
     computed = crc32c(memoryview(buffer)[position + ATTRIBUTES_POSITION : end])
     if computed != stored:
-        raise KafkaError(
+        raise WrongChecksumError(
             ErrorCode.CORRUPT_MESSAGE,
             f"Record batch is corrupt (stored crc = {stored}, computed crc = {computed}).",
         )

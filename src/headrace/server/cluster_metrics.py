@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import NO_LEADER, MetadataImage, PartitionImage
 from headrace.server.metadata_plane import MetadataPlane
+from headrace.server.metadata_snapshots import SnapshotMaker
 from headrace.server.prometheus import COUNTER, GAUGE, Family, single
 
 _CONTROLLER = "kafka.controller:type=KafkaController,name="
@@ -14,12 +15,14 @@ _RAFT = "kafka.server:type=raft-metrics, "
 
 
 class IsrChanges:
-    """Counts how often partitions led here lost and gained in-sync replicas."""
+    """Counts how often partitions led here lost and gained in-sync replicas, and how often a
+    leader was elected that was none of them."""
 
     def __init__(self, node_id: int) -> None:
         self._node_id = node_id
         self.shrinks = 0
         self.expands = 0
+        self.unclean_elections = 0
 
     def metadata_changed(self, changes: MetadataChanges, image: MetadataImage) -> None:
         """A listener of the metadata plane."""
@@ -31,6 +34,8 @@ class IsrChanges:
                     self._compare(change.before.partitions[index], change.after.partitions[index])
 
     def _compare(self, before: PartitionImage, after: PartitionImage) -> None:
+        if after.leader != before.leader and after.leader != NO_LEADER:
+            self.unclean_elections += after.leader not in before.isr
         if after.leader != self._node_id:
             return
         self.shrinks += len(after.isr) < len(before.isr)
@@ -44,16 +49,25 @@ class IsrChanges:
                 f"kafka.server:type=ReplicaManager,name={name}PerSec",
                 count,
             )
+        yield single(
+            "kafka_controller_controllerstats_uncleanleaderelections_total",
+            COUNTER,
+            "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
+            self.unclean_elections,
+        )
 
 
-def controller_families(plane: MetadataPlane) -> Iterator[Family]:
+def controller_families(plane: MetadataPlane, now_ms: int) -> Iterator[Family]:
     """What the controller on this node answers for; a node that is none has only its count."""
     is_active = plane.raft.leader is not None
     yield _controller("ActiveControllerCount", int(is_active))
     image = plane.image
     yield _controller("LastAppliedRecordOffset", image.offset)
     yield _controller("LastAppliedRecordTimestamp", image.timestamp_ms)
+    # The one that writes the records is never behind them.
+    yield _controller("LastAppliedRecordLagMs", 0 if is_active else now_ms - image.timestamp_ms)
     yield _controller("LastCommittedRecordOffset", plane.high_watermark - 1)
+    yield _controller("MetadataErrorCount", plane.error_count)
     if not is_active:
         return
     brokers = image.brokers.values()
@@ -71,6 +85,16 @@ def controller_families(plane: MetadataPlane) -> Iterator[Family]:
     yield _controller(
         "PreferredReplicaImbalanceCount", sum(p.leader != p.replicas[0] for p in partitions)
     )
+
+
+def snapshot_families(snapshots: SnapshotMaker, now_ms: float) -> Iterator[Family]:
+    """The last metadata snapshot of this process; before it, the one that it loaded."""
+    bean = "kafka.server:type=SnapshotEmitter,name="
+    for name, value in (
+        ("LatestSnapshotGeneratedBytes", snapshots.latest_bytes),
+        ("LatestSnapshotGeneratedAgeMs", int(now_ms - snapshots.latest_ms)),
+    ):
+        yield single(f"kafka_server_snapshotemitter_{name.lower()}", GAUGE, bean + name, value)
 
 
 def quorum_families(plane: MetadataPlane) -> Iterator[Family]:

@@ -27,7 +27,7 @@ from headrace.server.listener_config import (
     inter_broker_listener_name,
     listener_configs,
 )
-from headrace.server.properties import Properties
+from headrace.server.properties import Properties, load_properties
 from headrace.server.served_checks import check_served
 
 _NOTHING: Mapping[str, str] = {}
@@ -94,9 +94,9 @@ class NodeConfig:
         cls, data_dir: str, port: int = 0, overrides: Mapping[str, str] = _NOTHING
     ) -> "NodeConfig":
         """A node on this machine only, with one replica of everything; port 0 picks a free one."""
-        properties = Properties()
-        for name, value in {**development_properties(data_dir, port), **overrides}.items():
-            properties.put(name, value, "development defaults")
+        properties = load_properties(defaults=development_properties(data_dir, port))
+        for name, value in overrides.items():
+            properties.put(name, value, "given in the program")
         return cls.from_properties(properties)
 
     @property
@@ -112,14 +112,12 @@ class NodeConfig:
 
 
 def development_properties(data_dir: str, port: int) -> dict[str, str]:
-    """The properties behind `NodeConfig.for_development`."""
-    controller = f"127.0.0.1:{port + 1 if port else 0}"
+    """The properties behind `NodeConfig.for_development` and `headrace up`."""
     return {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}",
+        **development_listeners(port),
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.bootstrap.servers": controller,
         "log.dirs": data_dir,
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
@@ -127,6 +125,15 @@ def development_properties(data_dir: str, port: int) -> dict[str, str]:
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
         "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def development_listeners(port: int) -> dict[str, str]:
+    """Clients on a port of this machine, the controller on the next one."""
+    controller = f"127.0.0.1:{port + 1 if port else 0}"
+    return {
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://{controller}",
+        "controller.quorum.bootstrap.servers": controller,
     }
 
 

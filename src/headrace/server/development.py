@@ -5,25 +5,51 @@ from __future__ import annotations
 import os
 import time
 
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import format_uuid, random_uuid
+from headrace.log.directory_lock import LOCK_FILE
+from headrace.log.meta_properties import FILE_NAME as META_PROPERTIES
+from headrace.metadata.bootstrap import FILE_NAME as BOOTSTRAP
 from headrace.server.config import NodeConfig
-from headrace.server.formatting import FormatPlan, format_storage
+from headrace.server.formatting import FormatError, FormatPlan, format_storage
 from headrace.server.registered_endpoints import date_line
+
+#: What a new disk holds, what a node leaves that failed to start, and half a format.
+_OF_NO_CONCERN = frozenset({"lost+found", LOCK_FILE, BOOTSTRAP, f"{META_PROPERTIES}.tmp"})
 
 
 def ensure_formatted(config: NodeConfig) -> None:
     """Make the data directories this node's own, unless they are already somebody's."""
-    if os.path.exists(os.path.join(config.metadata_log_dir, "meta.properties")):
+    if os.path.exists(os.path.join(config.metadata_log_dir, META_PROPERTIES)):
         return
+    directories = tuple(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
+    for directory in filter(holds_foreign_files, directories):
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"{directory} holds files but no {META_PROPERTIES}, so it is no data directory:"
+            " name an empty directory, or one that does not exist yet.",
+        )
     now_ms = time.time_ns() // 1_000_000
-    format_storage(
-        FormatPlan(
-            cluster_id=format_uuid(random_uuid()),
-            node_id=config.node_id,
-            directories=config.log_dirs,
-            metadata_directory=config.metadata_log_dir,
-        ),
-        now_ms=now_ms,
-        written=date_line(now_ms),
-        say=lambda _: None,
-    )
+    try:
+        format_storage(
+            FormatPlan(
+                cluster_id=format_uuid(random_uuid()),
+                node_id=config.node_id,
+                directories=directories,
+                metadata_directory=config.metadata_log_dir,
+            ),
+            now_ms=now_ms,
+            written=date_line(now_ms),
+            say=lambda _: None,
+        )
+    except FormatError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def holds_foreign_files(directory: str) -> bool:
+    """Whether something is there that a format would claim though nobody gave it to a node."""
+    try:
+        names = set(os.listdir(directory))
+    except FileNotFoundError:
+        return False
+    return META_PROPERTIES not in names and not names <= _OF_NO_CONCERN

@@ -21,6 +21,7 @@ from headrace.server.connection_limits import (
     RefusalLog,
 )
 from headrace.server.resumptions import Resumptions
+from headrace.server.sockets import BACKLOG
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,6 @@ _IDLE_CHECK_S = 1.0
 #: Below this much, one read and one write are cheaper than `sendfile` besides a write.
 _SEND_FILES_FROM = 64 * 1024
 _NEVER = 1 << 62
-_BACKLOG = 1024
 
 
 class Listener:
@@ -46,6 +46,7 @@ class Listener:
         clock: Clock,
         metrics: BrokerMetrics,
         own_counts: ListenerCounts | None = None,
+        backlog: int = BACKLOG,
     ) -> None:
         self.name = name
         self._socket = sock
@@ -57,6 +58,7 @@ class Listener:
         self._limits = limits
         self._counts = counts
         self._own_counts = own_counts or ListenerCounts(name)
+        self._backlog = backlog
         self._refusals = RefusalLog(logger)
         self._clock = clock
         self._metrics = metrics
@@ -70,7 +72,7 @@ class Listener:
         """Accept connections from now on."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            self._make_connection, sock=self._socket, backlog=_BACKLOG
+            self._make_connection, sock=self._socket, backlog=self._backlog
         )
         self._schedule_idle_check()
 

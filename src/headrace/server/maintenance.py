@@ -31,20 +31,16 @@ _LOOK_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceConfig:
-    """How often the node looks after its logs, and how much compaction may take."""
+    """How often the node looks after its logs."""
 
-    initial_task_delay_ms: int
     retention_check_interval_ms: int
     flush_check_interval_ms: int
     recovery_point_checkpoint_interval_ms: int
     log_start_offset_checkpoint_interval_ms: int
     high_watermark_checkpoint_interval_ms: int
     producer_expiration_check_interval_ms: int
-    recoveries_per_data_dir: int
     cleaner_enable: bool
-    cleaner_threads: int
     cleaner_backoff_ms: int
-    cleaner_io_buffer_bytes: int
 
 
 class Maintenance:

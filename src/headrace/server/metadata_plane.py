@@ -84,7 +84,7 @@ class MetadataPlane:
         self.transaction = loaded.transaction
         self._store = store
         self._clock = clock
-        self._snapshots = snapshots
+        self.snapshots = snapshots
         self._flusher = Flusher(store, clock, flushed=self._flushed, failed=self._fail)
         self._idle = IdleRecords(
             idle_interval_ms, next_offset=lambda: self.next_offset, write=self._write_no_op
@@ -94,6 +94,8 @@ class MetadataPlane:
         self._listeners: list[Listener] = []
         self._pending: deque[_Pending] = deque()
         self._closed: BaseException | None = None
+        #: Errors that ended the work on the metadata log.
+        self.error_count = 0
 
     @property
     def high_watermark(self) -> int:
@@ -201,7 +203,7 @@ class MetadataPlane:
                 replayer.replay(record, offset + index)
             values = [encode_record(record, metadata_version) for record in part]
             batch = record_batch(values, offset=offset, epoch=self.epoch, timestamp_ms=now_ms)
-            self._snapshots.count_bytes(len(batch))
+            self.snapshots.count_bytes(len(batch))
             self._store.append(batch, self.epoch, now_ms)
             offset += len(part)
         replayer.offset, replayer.epoch, replayer.timestamp_ms = offset - 1, self.epoch, now_ms
@@ -217,7 +219,7 @@ class MetadataPlane:
         if self._pending:
             self._flusher.schedule()
         elif self._closed is None:
-            self._snapshots.make_if_due(self.image, self._quorum())
+            self.snapshots.make_if_due(self.image, self._quorum())
 
     def _carry_out(self, effects: list[Effect]) -> None:
         for effect in effects:
@@ -259,6 +261,7 @@ class MetadataPlane:
             return
         logger.critical("the metadata plane stops: %s", error, exc_info=error)
         self._closed = error
+        self.error_count += 1
         pending, self._pending = self._pending, deque()
         for entry in pending:
             _tell(entry.done, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
@@ -287,7 +290,7 @@ class MetadataPlane:
         for entry in self._pending:
             _tell(entry.done, KafkaError(ErrorCode.NOT_CONTROLLER, "The controller stops."))
         self._pending.clear()
-        await self._snapshots.close()
+        await self.snapshots.close()
         failed = self._closed is not None or self._flusher.refusal is not None
         self._closed = self._closed or KafkaError(ErrorCode.NOT_CONTROLLER)
         await self._flusher.idle()

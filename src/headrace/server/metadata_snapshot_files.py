@@ -34,6 +34,9 @@ class SnapshotFiles:
     def files(self) -> Sequence[SnapshotFile]:
         return list(self._files.values())
 
+    def size_of(self, snapshot_id: SnapshotId) -> int:
+        return self._files[snapshot_id].size
+
     def find(self) -> None:
         """See what the disk has, and sweep away what a crash left half done."""
         if not os.path.isdir(self._directory):

@@ -29,6 +29,11 @@ class SnapshotMaker:
         self._clock = clock
         self._bytes = bytes_so_far
         self._since_ms = clock.mono_ms()
+        newest = store.snapshots.newest
+        #: Of the last snapshot that was written, or else of the one that was there at the start.
+        self.latest_bytes = 0 if newest is None else store.snapshots.size_of(newest)
+        #: When that was, or else the start.
+        self.latest_ms = clock.mono_ms()
         self._task: asyncio.Task[None] | None = None
 
     def count_bytes(self, count: int) -> None:
@@ -56,6 +61,7 @@ class SnapshotMaker:
             None, self._store.snapshots.write, snapshot_id, batches, image.timestamp_ms
         )
         self._store.snapshots.add(written)
+        self.latest_bytes, self.latest_ms = written.size, self._clock.mono_ms()
         logger.info("wrote metadata snapshot %s, %d bytes", snapshot_id.file_name, written.size)
         self._clean()
 

@@ -33,7 +33,7 @@ from headrace.log.log_manager import LogManager
 from headrace.log.open_files import OpenFiles, process_limit
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import ConfigResource, MetadataImage
-from headrace.server import part_configs
+from headrace.server import node_events, part_configs
 from headrace.server.batch_preparation import BatchPreparation
 from headrace.server.config import NodeConfig
 from headrace.server.connection_limits import ConnectionCounts, ListenerCounts
@@ -94,6 +94,8 @@ class Node:
             raise
 
     async def _start(self) -> None:
+        began_ms = self.clock.mono_ms()
+        node_events.tell_start(self.config)
         self.failed = asyncio.get_running_loop().create_future()
         self.scheduler = LoopScheduler(asyncio.get_running_loop())
         self.files = OpenFiles.for_process()
@@ -117,6 +119,7 @@ class Node:
             await self.status.start()
         self.maintenance.start()
         self.plane.start_idle_records()
+        node_events.tell_started(self.plane.image, self.clock.mono_ms() - began_ms)
 
     def _lead_metadata(self) -> None:
         """Data directories and the metadata log: this node leads it, and is registered in it."""
@@ -148,6 +151,8 @@ class Node:
             ),
         )
         self.plane.on_failure = self._fail
+        layers = broker_layers(config, self.plane.image)
+        node_events.tell_metadata(self.cluster_id, self.plane.image, layers)
 
     def _host_partitions(self) -> None:
         """The logs on the disks, and what keeps them in step with the metadata and in shape."""
@@ -161,9 +166,11 @@ class Node:
         )
         self.logs.cordoned = config.cordoned_log_dirs
         self.logs.on_lost.append(lambda _: self._require_metadata_directory())
-        for content in self.logs.load(clock.wall_ms(), recover_in_processes).values():
-            for warning in content.warnings:
-                logger.warning("%s", warning)
+        recover = node_events.told_recovery(recover_in_processes, clock)
+        node_events.tell_loaded(self.directories, self.logs.load(clock.wall_ms(), recover))
+        self.logs.on_offline.append(node_events.tell_offline)
+        self.logs.on_deleted.append(node_events.tell_deleted)
+        self.logs.on_compacted.append(node_events.tell_compacted)
         self.cleaner = HelperProcess("cleaner")
         self.maintenance = Maintenance(
             self.logs,
@@ -184,6 +191,7 @@ class Node:
         self.replicas.start(self.plane.image, self._stored_high_watermarks())
         self.plane.subscribe(self.replicas.metadata_changed)
         self.plane.subscribe(self._broker_settings_changed)
+        self.plane.subscribe(node_events.tell_topics)
         self.replicas.on_removed.append(lambda gone: self.metrics.forget_topic(gone.topic))
 
     def _coordinate(self) -> None:
@@ -264,6 +272,7 @@ class Node:
                     own_counts=ListenerCounts(
                         listener.name, listener.connections_max, listener.creation_rate_max
                     ),
+                    backlog=part_configs.socket_options(config).backlog,
                 )
             )
         for open_listener in self.listeners:
@@ -271,6 +280,7 @@ class Node:
 
     async def stop(self) -> None:
         """A controlled shutdown: clients first, then the logs, the metadata log last."""
+        began_ms = self.clock.mono_ms()
         if self.status is not None:
             await self.status.stop()
         for listener in self.listeners:
@@ -282,6 +292,7 @@ class Node:
         self.replica_logs.close()
         await self.maintenance.stop(self.broker_epoch)
         self.scheduler.close()
+        node_events.tell_stopped(self.directories, self.clock.mono_ms() - began_ms)
 
     @property
     def bootstrap(self) -> str:
@@ -296,7 +307,7 @@ class Node:
     # Pieces of the above
 
     def _bind(self, host: str | None, port: int) -> socket.socket:
-        bound = bind(host, port)
+        bound = bind(host, port, part_configs.socket_options(self.config))
         self._sockets.append(bound)
         return bound
 

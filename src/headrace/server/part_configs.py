@@ -31,6 +31,8 @@ from headrace.server.connection_limits import ConnectionLimits
 from headrace.server.listener_config import parse_map
 from headrace.server.maintenance import MaintenanceConfig
 from headrace.server.metadata_start import MetadataConfig
+from headrace.server.served_checks import check_no_java_classes
+from headrace.server.sockets import BACKLOG, SocketOptions
 
 _NEVER_IDLE_MS = (1 << 63) - 1
 _SETTINGS: dict[int, Mapping[str, Setting]] = {
@@ -43,7 +45,6 @@ _SETTINGS: dict[int, Mapping[str, Setting]] = {
 
 def maintenance_config(values: Values) -> MaintenanceConfig:
     return MaintenanceConfig(
-        initial_task_delay_ms=integer(values, "log.initial.task.delay.ms"),
         retention_check_interval_ms=integer(values, "log.retention.check.interval.ms"),
         flush_check_interval_ms=integer(values, "log.flush.scheduler.interval.ms"),
         recovery_point_checkpoint_interval_ms=integer(
@@ -58,11 +59,8 @@ def maintenance_config(values: Values) -> MaintenanceConfig:
         producer_expiration_check_interval_ms=integer(
             values, "producer.id.expiration.check.interval.ms"
         ),
-        recoveries_per_data_dir=integer(values, "num.recovery.threads.per.data.dir"),
         cleaner_enable=flag(values, "log.cleaner.enable"),
-        cleaner_threads=integer(values, "log.cleaner.threads"),
         cleaner_backoff_ms=integer(values, "log.cleaner.backoff.ms"),
-        cleaner_io_buffer_bytes=integer(values, "log.cleaner.io.buffer.size"),
     )
 
 
@@ -100,6 +98,20 @@ def connection_limits(values: Values) -> ConnectionLimits:
         connections_per_ip_overrides={ip: int(count) for ip, count in overrides.items()},
         creation_rate_max=integer(values, "max.connection.creation.rate"),
         idle_ms_max=idle_ms if idle_ms >= 0 else _NEVER_IDLE_MS,
+    )
+
+
+def socket_options(node: NodeConfig) -> SocketOptions:
+    """Only what somebody set: see `SocketOptions` for why Kafka's own defaults do not act."""
+
+    def given(name: str) -> int | None:
+        value = integer(node.values, name) if name in node.properties else -1
+        return value if value > 0 else None
+
+    return SocketOptions(
+        send_buffer_bytes=given("socket.send.buffer.bytes"),
+        receive_buffer_bytes=given("socket.receive.buffer.bytes"),
+        backlog=given("socket.listen.backlog.size") or BACKLOG,
     )
 
 
@@ -185,5 +197,7 @@ def _check_broker(name: str, configs: Mapping[str, str]) -> None:
     """
     try:
         validate_broker_updates(configs, per_broker=bool(name))
+        known = {key: text for key, text in configs.items() if key in BROKER_SETTINGS}
+        check_no_java_classes({key: BROKER_SETTINGS[key].parse(known[key]) for key in known})
     except KafkaError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error

@@ -1,7 +1,8 @@
 """Where a node's properties come from: a Java `.properties` file, the environment, `--override`.
 
-A later source replaces an earlier one, in that order, as in Kafka's container images; every value
-remembers its origin, so that a complaint can say which file, variable or flag to look at.
+A node for development has defaults in place of the file. A later source replaces an earlier one, in
+that order, as in Kafka's container images; every value remembers its origin, so that a complaint
+can say which file, variable or flag to look at.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,8 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.java_properties import decode_properties, parse_properties
 
 _ENVIRONMENT_PREFIX = "KAFKA_"
+# Settings of the REST proxy, which may be started from the same environment.
+_REST_PREFIX = "KAFKA_REST_"
 # Variables of Kafka's images and scripts that are no broker settings.
 _NOT_SETTINGS = frozenset(
     _ENVIRONMENT_PREFIX + name
@@ -48,11 +51,14 @@ class Properties:
 def load_properties(
     path: str | None = None,
     *,
+    defaults: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
     overrides: Iterable[str] = (),
 ) -> Properties:
     """All sources together; what is left out is not looked at."""
     properties = Properties()
+    for name, value in (defaults or {}).items():
+        properties.put(name, value, "development defaults")
     if path is not None:
         for line, name, value in parse_properties(_read(path)):
             properties.put(name, value, f"{path}, line {line}")
@@ -73,7 +79,9 @@ def environment_settings(environment: Mapping[str, str]) -> Iterator[tuple[str, 
     The rule is the one of Apache's image: `_` is a dot, `__` an underscore, `___` a dash.
     """
     for variable in sorted(environment):
-        if variable.startswith(_ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS:
+        if variable in _NOT_SETTINGS or variable.startswith(_REST_PREFIX):
+            continue
+        if variable.startswith(_ENVIRONMENT_PREFIX):
             dotted = variable.removeprefix(_ENVIRONMENT_PREFIX).lower().replace("_", ".")
             name = dotted.replace("...", "-").replace("..", "_")
             if name:

@@ -30,6 +30,13 @@ def replica_families(partitions: Partitions) -> Iterator[Family]:
         ("ProducerIdCount", producers),
     ):
         yield single(f"kafka_server_replicamanager_{name.lower()}", GAUGE, _MANAGER + name, value)
+    yield Family(
+        "kafka_server_replicafetchermanager_maxlag",
+        GAUGE,
+        "kafka.server:type=ReplicaFetcherManager,name=MaxLag",
+        # No other node leads anything that this one would have to fetch.
+        [("", {"clientId": "Replica"}, 0)],
+    )
     waiting = [partition.data_waiters for partition in hosted if partition.data_waiters]
     produces = sum(len(partition.replication_waiters) for partition in hosted)
     for name, fetches in (
@@ -102,7 +109,7 @@ def _per_partition(
 
 
 def directory_families(logs: LogManager) -> Iterator[Family]:
-    """Data directories, and how far compaction is behind."""
+    """The data directories."""
     manager = "kafka.log:type=LogManager,name="
     directories = logs.directories
     offline = [directory for directory in directories if not directory.online]
@@ -124,15 +131,37 @@ def directory_families(logs: LogManager) -> Iterator[Family]:
         f"{manager}LogDirectoryOffline",
         [("", {"logDirectory": one.path}, int(not one.online)) for one in directories],
     )
-    cleaner = "kafka.log:type=LogCleanerManager,name="
-    yield single(
-        "kafka_log_logcleanermanager_max_dirty_percent",
+    yield Family(
+        "kafka_log_logmanager_logdirectorycordoned",
         GAUGE,
-        f"{cleaner}max-dirty-percent",
-        int(100 * logs.cleaning.dirtiest_ratio),
+        f"{manager}LogDirectoryCordoned",
+        [("", {"logDirectory": one.path}, int(one.path in logs.cordoned)) for one in directories],
     )
+
+
+def cleaner_families(logs: LogManager, now_ms: int) -> Iterator[Family]:
+    """How far compaction is behind, and what its last round took."""
+    cleaner = "kafka.log:type=LogCleanerManager,name="
+    cleaning = logs.cleaning
+    last, last_look_ms = cleaning.last_round, cleaning.last_look_ms
+    for bean, value in (
+        (f"{cleaner}max-dirty-percent", int(100 * cleaning.dirtiest_ratio)),
+        (
+            f"{cleaner}time-since-last-run-ms",
+            0 if last_look_ms is None else max(0, now_ms - last_look_ms),
+        ),
+        (
+            "kafka.log:type=LogCleaner,name=cleaner-recopy-percent",
+            int(100 * last.bytes_written / max(1, last.bytes_read)),
+        ),
+        (
+            "kafka.log:type=LogCleaner,name=max-clean-time-secs",
+            max(0, cleaning.last_round_ms) // 1000,
+        ),
+    ):
+        yield single(flat_name(bean), GAUGE, bean, value)
     uncleanable = [logs.logs[key] for key in logs.cleaning.uncleanable if key in logs.logs]
-    for name, value in (
+    for name, measure in (
         ("uncleanable-partitions-count", lambda found: len(found)),
         ("uncleanable-bytes", lambda found: sum(log.size_bytes for log in found)),
     ):
@@ -144,7 +173,7 @@ def directory_families(logs: LogManager) -> Iterator[Family]:
                 (
                     "",
                     {"logDirectory": one.path},
-                    value([log for log in uncleanable if logs.directory_of(log) is one]),
+                    measure([log for log in uncleanable if logs.directory_of(log) is one]),
                 )
                 for one in logs.online
             ],

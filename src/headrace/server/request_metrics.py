@@ -17,6 +17,7 @@ _TOPIC_METERS = (
     ("messages_in", "MessagesIn"),
     ("bytes_in", "BytesIn"),
     ("bytes_out", "BytesOut"),
+    ("bytes_rejected", "BytesRejected"),
     ("produces", "TotalProduceRequests"),
     ("fetches", "TotalFetchRequests"),
     ("failed_produces", "FailedProduceRequests"),
@@ -35,6 +36,22 @@ def topic_families(metrics: BrokerMetrics) -> Iterator[Family]:
             COUNTER,
             f"kafka.server:type=BrokerTopicMetrics,name={name}PerSec",
             _topic_samples(attribute, total, topics),
+        )
+
+
+def refusal_families(metrics: BrokerMetrics) -> Iterator[Family]:
+    """What is counted for all topics together: bad records, and requests whose time was up."""
+    for bean, name, labels, value in (
+        ("BrokerTopicMetrics", "InvalidMessageCrcRecords", {}, metrics.wrong_checksums),
+        ("BrokerTopicMetrics", "NoKeyCompactedTopicRecords", {}, metrics.keyless_records),
+        ("DelayedFetchMetrics", "Expires", {"fetcherType": "consumer"}, metrics.expired_fetches),
+        ("DelayedProduceMetrics", "Expires", {}, metrics.expired_produces),
+    ):
+        yield Family(
+            f"kafka_server_{bean.lower()}_{name.lower()}_total",
+            COUNTER,
+            f"kafka.server:type={bean},name={name}PerSec",
+            [("", labels, value)],
         )
 
 

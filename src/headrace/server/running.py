@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from headrace.server.allocator import keep_freed_memory
 from headrace.server.config import NodeConfig
 from headrace.server.file_limit import raise_file_limit
 from headrace.server.node import Node
+
+logger = logging.getLogger(__name__)
 
 
 class NodeFailedError(Exception):
@@ -58,12 +61,19 @@ async def _serve(
     node = Node(config, clock)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def asked_to_stop(number: signal.Signals) -> None:
+        logger.info("stopping: %s", number.name)
+        stop.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, asked_to_stop, number)
     await node.start()
     _spare_the_collector()
     on_ready(node)
     reason = await stopped_or_failed(node, stop)
+    if reason is not None:
+        logger.info("stopping: %s", reason)
     await asyncio.to_thread(before_stop)
     await node.stop()
     if reason is not None:

@@ -3,13 +3,18 @@
 Refusing to start is better than a cluster that is less safe than its file says.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from headrace.base.settings.broker import BROKER_SETTINGS
 from headrace.base.settings.typed import Values, flag, members, text
-from headrace.base.settings.values import SettingType
+from headrace.base.settings.values import SettingType, Value, format_value
 from headrace.server.config_checks import require
 from headrace.server.listener_config import ListenerConfig
+
+#: Settings that name classes, though their type does not say so.
+_LISTS_OF_CLASSES = frozenset(
+    {"config.providers", "kafka.metrics.reporters", "metric.reporters", "security.providers"}
+)
 
 
 def check_served(values: Values, listeners: Iterable[ListenerConfig]) -> None:
@@ -39,10 +44,16 @@ def check_served(values: Values, listeners: Iterable[ListenerConfig]) -> None:
         not flag(values, "remote.log.storage.system.enable"),
         "This version has no tiered storage yet; remove remote.log.storage.system.enable.",
     )
-    for name, setting in BROKER_SETTINGS.items():
-        if setting.type is SettingType.CLASS:
+    check_no_java_classes(values)
+
+
+def check_no_java_classes(values: Mapping[str, Value]) -> None:
+    """Kafka's own classes stand for what is built in; any other would have to be loaded."""
+    for name, value in values.items():
+        setting = BROKER_SETTINGS[name]
+        if setting.type is SettingType.CLASS or (name in _LISTS_OF_CLASSES and value):
             require(
-                values[name] == setting.default_value,
-                f"Invalid value {values[name]} for configuration {name}:"
+                value == setting.default_value,
+                f"Invalid value {format_value(value)} for configuration {name}:"
                 " Java classes cannot be loaded here.",
             )

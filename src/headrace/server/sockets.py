@@ -6,8 +6,9 @@ import errno
 import os
 import socket
 import sys
+from dataclasses import dataclass
 
-_BACKLOG = 1024
+BACKLOG = 1024
 #: For a connection to an address of this machine.
 _ANSWER_S = 1.0
 
@@ -16,8 +17,35 @@ class BindError(Exception):
     """A listener's address cannot be had; the text is one sentence for the operator."""
 
 
-def bind(host: str | None, port: int) -> socket.socket:
-    """A bound TCP socket that does not listen yet; no host means every interface."""
+@dataclass(frozen=True, slots=True)
+class SocketOptions:
+    """What `socket.*` settings ask of a listening socket and of the connections it accepts.
+
+    Kafka gives every connection buffers of 100 KB. Left alone the system fits them to each
+    connection, which is faster, so they are set only where somebody asks for a size; the same goes
+    for Kafka's short queue of connections that wait to be accepted.
+    """
+
+    send_buffer_bytes: int | None = None
+    receive_buffer_bytes: int | None = None
+    backlog: int = BACKLOG
+
+
+_USUAL = SocketOptions()
+
+
+def bind(host: str | None, port: int, options: SocketOptions = _USUAL) -> socket.socket:
+    """A listening TCP socket that nobody accepts from yet; no host means every interface."""
+    bound = _bind(host, port, options.backlog)
+    # Accepted connections inherit both.
+    if options.send_buffer_bytes is not None:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
+    if options.receive_buffer_bytes is not None:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
+    return bound
+
+
+def _bind(host: str | None, port: int, backlog: int) -> socket.socket:
     try:
         if host and port and sys.platform != "linux":
             _require_unanswered(host, port)
@@ -26,12 +54,21 @@ def bind(host: str | None, port: int) -> socket.socket:
             family = socket.AF_INET6
         elif not host and socket.has_dualstack_ipv6():
             return socket.create_server(
-                ("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=_BACKLOG
+                ("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=backlog
             )
-        return socket.create_server((host or "", port), family=family, backlog=_BACKLOG)
+        return socket.create_server((host or "", port), family=family, backlog=backlog)
     except OSError as error:
         where = f"{host or 'all interfaces'}:{port}"
-        raise BindError(f"Cannot listen on {where}: {error.strerror or error}.") from error
+        raise BindError(f"Cannot listen on {where}: {_reason(error)}.") from error
+
+
+def _reason(error: OSError) -> str:
+    """What the system says: Python adds the address, which the sentence has already."""
+    # A name that cannot be resolved has numbers of its own, which Python passes on as errno.
+    cause = error.__context__ if isinstance(error.__context__, socket.gaierror) else error
+    if isinstance(cause, socket.gaierror) or not cause.errno:
+        return cause.strerror or str(cause)
+    return os.strerror(cause.errno)
 
 
 def _require_unanswered(host: str, port: int) -> None:

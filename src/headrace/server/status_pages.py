@@ -16,18 +16,25 @@ from headrace.server.cluster_metrics import (
     controller_families,
     loader_families,
     quorum_families,
+    snapshot_families,
 )
 from headrace.server.coordinator_metrics import group_families, transaction_families
 from headrace.server.http_status import Answer, Page
 from headrace.server.process_metrics import process_families
 from headrace.server.prometheus import CONTENT_TYPE, GAUGE, Family, render, single
 from headrace.server.replica_metrics import (
+    cleaner_families,
     directory_families,
     partition_families,
     replica_families,
     session_families,
 )
-from headrace.server.request_metrics import connection_families, request_families, topic_families
+from headrace.server.request_metrics import (
+    connection_families,
+    refusal_families,
+    request_families,
+    topic_families,
+)
 from headrace.server.request_times import RecentTimes
 
 if TYPE_CHECKING:
@@ -104,13 +111,16 @@ class StatusPages:
             _RUNNING,
         )
         yield from topic_families(node.metrics)
+        yield from refusal_families(node.metrics)
         yield from request_families(node.metrics, self._recent.counts(node.clock.mono_ms()))
         yield from connection_families(node.listeners)
         yield from replica_families(node.partitions)
         yield from self._isr_changes.families()
         yield from session_families(node.sessions)
         yield from directory_families(node.logs)
-        yield from controller_families(node.plane)
+        yield from cleaner_families(node.logs, node.clock.wall_ms())
+        yield from controller_families(node.plane, node.clock.wall_ms())
+        yield from snapshot_families(node.plane.snapshots, node.clock.mono_ms())
         yield from quorum_families(node.plane)
         yield from loader_families(node.plane.image, node.plane.raft.election.leader_id)
         yield from group_families(node.groups.coordinators)

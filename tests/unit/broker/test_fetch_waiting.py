@@ -25,6 +25,7 @@ def test_a_fetch_without_data_waits_and_is_answered_empty_when_time_is_up(broker
     assert not waiting.is_answered
     broker.advance(1)
     assert partitions_of(waiting.response)["t", 0].records == b""
+    assert broker.metrics.expired_fetches == 1
 
 
 def test_a_waiting_fetch_is_answered_as_soon_as_data_comes(broker: Broker) -> None:
@@ -34,6 +35,7 @@ def test_a_waiting_fetch_is_answered_as_soon_as_data_comes(broker: Broker) -> No
     assert offsets(partitions_of(waiting.response)["t", 0]) == [0]
     assert broker.scheduler.pending_timers == 0
     assert broker.partition("t").data_waiters == {}
+    assert broker.metrics.expired_fetches == 0
 
 
 def test_a_waiting_reader_does_not_wait_for_the_producers_answer_too(broker: Broker) -> None:

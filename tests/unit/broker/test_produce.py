@@ -89,6 +89,7 @@ def test_one_bad_partition_costs_the_others_nothing(broker: Broker) -> None:
         ("t", 2, ErrorCode.NONE),
         ("u", 0, ErrorCode.NONE),
     ]
+    assert broker.metrics.wrong_checksums == 1
     refused = response.responses[0].partition_responses[1]
     assert (refused.base_offset, refused.log_append_time_ms, refused.log_start_offset) == (
         -1,
@@ -169,6 +170,7 @@ def test_acks_all_gives_up_after_the_request_s_timeout_and_leaves_nothing_behind
     (result,) = waiting.response.responses[0].partition_responses
     assert result.error_code == ErrorCode.REQUEST_TIMED_OUT
     assert partition.replication_waiters == []
+    assert broker.metrics.expired_produces == 1
 
 
 def test_a_partition_led_by_another_node_names_its_leader(broker: Broker) -> None:

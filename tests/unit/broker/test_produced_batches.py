@@ -94,6 +94,7 @@ def test_a_batch_larger_than_the_topic_allows_is_too_large(broker: Broker) -> No
     result = produce(broker, batch(value=b"x" * 501))
     assert result.error_code == ErrorCode.MESSAGE_TOO_LARGE
     assert end_offset(broker) == 1
+    assert broker.metrics.topic("t").bytes_rejected == limit + 1
 
 
 def test_zstd_needs_a_version_that_knows_it(broker: Broker) -> None:
@@ -143,6 +144,7 @@ def test_every_record_without_a_key_is_named(broker: Broker) -> None:
     result = produce(broker, build_batch(mixed))
     assert [error.batch_index for error in result.record_errors] == [1, 3]
     assert all(error.batch_index_error_message for error in result.record_errors)
+    assert broker.metrics.keyless_records == 2
     crowd = produce(broker, batch(5_000, key=None, codec=Codec.ZSTD))
     assert len(crowd.record_errors) == 1_000
 

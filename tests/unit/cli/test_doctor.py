@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import socket
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
+from headrace.cli import doctor_machine
 from headrace.cli.doctor_cluster import check_cluster
-from headrace.cli.doctor_machine import check_open_files, check_python
+from headrace.cli.doctor_machine import (
+    LIBRARIES,
+    check_java,
+    check_libraries,
+    check_open_files,
+    check_python,
+)
 from headrace.cli.doctor_node import check_directories, check_node
+from headrace.cli.doctor_replication import check_replication
 from headrace.cli.main import main
 from headrace.log.directory_lock import DirectoryLock
 from headrace.log.meta_properties import MetaProperties, write_meta_properties
@@ -40,6 +52,60 @@ def test_python_and_limits() -> None:
     ]
 
 
+def test_the_libraries_are_those_that_the_package_asks_for() -> None:
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    asked = {
+        re.split(r"[^\w-]", line)[0] for line in tomllib.loads(text)["project"]["dependencies"]
+    }
+    brought_by = packages_distributions()
+    assert {brought_by[name][0] for name in LIBRARIES} == asked - {"uvloop"}
+
+
+def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert levels(list(check_libraries())) == {"ok"}
+    find = importlib.util.find_spec
+    gone = {"re2": "wrong", "uvloop": "note"}
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in gone else find(name)
+    )
+    findings = check_libraries()
+    assert [finding.level for finding in findings] == list(gone.values())
+    assert findings[0].text == "The library re2 is missing: pip install headrace brings it."
+
+
+@pytest.mark.parametrize(
+    ("java", "version", "said"),
+    [
+        (None, None, "No Java was found on PATH or in JAVA_HOME."),
+        ("/bin/java", None, "/bin/java does not tell its version."),
+        ("/bin/java", 11, "Java 11 (/bin/java) is too old."),
+        ("/bin/java", 21, "Java 21 is there for Spark (/bin/java)."),
+    ],
+)
+def test_java_is_for_spark_only(
+    java: str | None, version: int | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor_machine, "find_java", lambda: java)
+    monkeypatch.setattr(doctor_machine, "java_version", lambda _: version)
+    finding = check_java()
+    assert finding.text.startswith(said)
+    assert finding.level == ("ok" if version == 21 else "note")
+
+
+def test_more_replicas_than_brokers(tmp_path: Path) -> None:
+    asked = {"offsets.topic.replication.factor": "3", "default.replication.factor": "2"}
+    config = NodeConfig.for_development(str(tmp_path), 0, asked)
+    groups, topics = [finding.text for finding in check_replication(config, 1)]
+    assert groups == (
+        "offsets.topic.replication.factor is 3, but the cluster has 1 broker:"
+        " no consumer group can start. Set it to 1."
+    )
+    assert topics.startswith("default.replication.factor is 2")
+    assert check_replication(config, 3) == []
+    (tmp_path / "__consumer_offsets-0").mkdir()
+    assert len(check_replication(config, 1)) == 1  # groups have their topic already
+
+
 def test_directories_of_another_node_or_cluster(tmp_path: Path) -> None:
     mine, theirs = formatted(tmp_path / "a"), formatted(tmp_path / "b", cluster_id="c2")
     _, findings = check_directories([str(mine), str(theirs)], 1)
@@ -62,13 +128,16 @@ def test_a_locked_directory_and_a_taken_port(tmp_path: Path) -> None:
     directory = formatted(tmp_path / "data")
     lock = DirectoryLock(str(directory))
     assert lock.acquire()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        taken.close()
-        config = NodeConfig.for_development(str(directory), port)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        listeners = f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"
+        config = NodeConfig.for_development(str(directory), 0, {"listeners": listeners})
         texts = [finding.text for finding in check_node(config) if finding.level == "wrong"]
     lock.release()
-    assert any("Another node is using" in text for text in texts)
+    assert texts == [
+        f"Another node is using {directory}: stop it, or give this node its own directory.",
+        f"Port {port} is taken by another program. Stop it, or choose another port in listeners.",
+    ]
 
 
 def test_a_port_that_another_broker_has(tmp_path: Path) -> None:
@@ -107,3 +176,12 @@ def test_a_configuration_that_is_not_valid(
     path.write_text("node.id=1\n")
     assert main(["doctor", "-c", str(path)]) == 1
     assert "WRONG  The configuration is not valid" in capsys.readouterr().out
+
+
+def test_variables_are_part_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "many")
+    assert main(["doctor", "--data", str(tmp_path / "data"), "--port", "0"]) == 1
+    expected = "WRONG  The configuration is not valid: Invalid value many for configuration"
+    assert f"{expected} num.partitions" in capsys.readouterr().out

@@ -57,9 +57,12 @@ def test_a_retention_pass_visits_every_log_in_pieces(manager: LogManager) -> Non
             append(log, batch(1, value=b"x" * 60))
         assert len(log.segments) > 1
     maintenance = LogMaintenance(manager)
+    told: list[set[PartitionLog]] = []
+    manager.on_deleted.append(lambda deleted: told.append({log for log, _ in deleted}))
     later = NOW + 5000
     pieces = [maintenance.retain(later, end_offset, budget=2) for _ in range(3)]
     assert pieces == [True, True, False]
+    assert told == [set(logs)]
     assert all(log.log_start_offset == 3 for log in logs)
     kill(manager)
 

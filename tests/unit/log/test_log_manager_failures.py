@@ -8,7 +8,7 @@ import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.checkpoints import TopicPartition
-from headrace.log.directories import DataDirectoryError
+from headrace.log.directories import DataDirectory, DataDirectoryError
 from headrace.log.errors import LogDirFailure
 from headrace.log.log_maintenance import LogMaintenance
 from headrace.log.log_manager import LogManager
@@ -32,12 +32,15 @@ def test_a_failed_directory_takes_its_partitions_and_no_others(tmp_path: Path) -
     manager, _ = manager_with_two_disks(tmp_path)
     told: list[TopicPartition] = []
     manager.on_lost.append(told.extend)
+    offline: list[tuple[DataDirectory, int]] = []
+    manager.on_offline.append(lambda directory, lost: offline.append((directory, lost)))
     bad = manager.directory_of(manager.logs["a", 0])
     lost = manager.handle_failure(failure_in(manager, ("a", 0)))
     assert sorted(lost) == sorted(told)
     assert len(lost) == 2
     assert len(manager.logs) == 2
     assert not bad.online
+    assert offline == [(bad, 2)]
     assert bad.failure is not None
     assert "broken" in bad.failure
     for topic, partition in lost:

@@ -152,6 +152,11 @@ def test_rolling_an_empty_segment_changes_nothing(tmp_path: Path) -> None:
 # Retention
 
 
+def _deleted(log: PartitionLog, now_ms: int, high_watermark: int) -> int:
+    """Apply retention; how many segments went."""
+    return sum(deletion.segments for deletion in log.retain(now_ms, high_watermark))
+
+
 def _aged_log(directory: Path, **settings: Any) -> PartitionLog:
     """Four segments of one record each, an hour apart, the last one active."""
     log = new_log(directory, segment_bytes=SIZE, **settings)
@@ -163,45 +168,45 @@ def _aged_log(directory: Path, **settings: Any) -> PartitionLog:
 
 def test_segments_older_than_the_retention_time_go(tmp_path: Path) -> None:
     log = _aged_log(tmp_path, retention_ms=HOUR_MS)
-    assert log.retain(NOW + 2 * HOUR_MS, 4) == 1
+    assert _deleted(log, NOW + 2 * HOUR_MS, 4) == 1
     assert _bases(log) == [1, 2, 3]
     assert log.log_start_offset == 1
-    assert log.retain(NOW + 2 * HOUR_MS, 4) == 0
+    assert _deleted(log, NOW + 2 * HOUR_MS, 4) == 0
 
 
 def test_the_active_segment_is_rolled_before_it_goes(tmp_path: Path) -> None:
     log = _aged_log(tmp_path, retention_ms=HOUR_MS)
-    assert log.retain(NOW + 100 * HOUR_MS, 4) == 4
+    assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 4
     assert _bases(log) == [4]
     assert (log.log_start_offset, log.log_end_offset, log.active.size) == (4, 4, 0)
     assert append(log, batch(1)).base_offset == 4
-    assert log.retain(NOW + 100 * HOUR_MS, 4) == 0
+    assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 0
 
 
 def test_an_empty_log_is_left_alone(tmp_path: Path) -> None:
     log = new_log(tmp_path, retention_ms=1, retention_bytes=0)
-    assert log.retain(NOW + 100 * HOUR_MS, 0) == 0
+    assert _deleted(log, NOW + 100 * HOUR_MS, 0) == 0
 
 
 def test_segments_beyond_the_retention_size_go(tmp_path: Path) -> None:
     log = _aged_log(tmp_path, retention_bytes=2 * SIZE + 1, retention_ms=-1)
-    assert log.retain(NOW, 4) == 1
+    assert _deleted(log, NOW, 4) == 1
     assert _bases(log) == [1, 2, 3]
 
 
 def test_without_limits_everything_stays(tmp_path: Path) -> None:
     log = _aged_log(tmp_path, retention_bytes=-1, retention_ms=-1)
-    assert log.retain(NOW + 100 * HOUR_MS, 4) == 0
+    assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 0
 
 
 def test_a_compacted_log_keeps_what_is_old(tmp_path: Path) -> None:
     log = _aged_log(tmp_path, retention_ms=1, cleanup_policy=frozenset({"compact"}))
-    assert log.retain(NOW + 100 * HOUR_MS, 4) == 0
+    assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 0
 
 
 def test_nothing_at_or_above_the_high_watermark_goes(tmp_path: Path) -> None:
     log = _aged_log(tmp_path, retention_ms=1)
-    assert log.retain(NOW + 100 * HOUR_MS, 2) == 2
+    assert _deleted(log, NOW + 100 * HOUR_MS, 2) == 2
     assert _bases(log) == [2, 3]
 
 
@@ -210,7 +215,7 @@ def test_segments_below_the_log_start_go_whatever_the_policy(tmp_path: Path, pol
     log = _aged_log(tmp_path, retention_ms=-1, cleanup_policy=frozenset({policy}))
     log.delete_records_before(2)
     assert spans(everything(log)) == [(2, 2), (3, 3)]
-    assert log.retain(NOW, 4) == 2
+    assert _deleted(log, NOW, 4) == 2
     assert _bases(log) == [2, 3]
 
 
@@ -218,9 +223,19 @@ def test_records_deleted_within_a_segment_stay_deleted(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     append(log, batch(10))
     log.delete_records_before(4)
-    assert log.retain(NOW, 10) == 0
+    assert _deleted(log, NOW, 10) == 0
     log.close()
     assert reload(log, clean=True).log_start_offset == 4
+
+
+def test_retention_tells_what_went_and_why(tmp_path: Path) -> None:
+    log = _aged_log(tmp_path, retention_ms=HOUR_MS, retention_bytes=2 * SIZE)
+    log.delete_records_before(1)
+    assert log.retain(NOW + 100 * HOUR_MS, 4) == [
+        (1, SIZE, "before the log start offset 1"),
+        (1, SIZE, f"over retention.bytes={2 * SIZE}"),
+        (2, 2 * SIZE, f"older than retention.ms={HOUR_MS}"),
+    ]
 
 
 def test_files_leave_the_disk_after_the_delay(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.settings.broker import BROKER_SETTINGS
 from headrace.base.settings.effective import ConfigSource
 from headrace.base.settings.endpoints import Address, Voter
 from headrace.server.config import NodeConfig, development_properties
@@ -345,6 +346,32 @@ def test_what_kafka_refuses_is_refused_with_its_sentence(
     changes: dict[str, str | None], message: str
 ) -> None:
     assert refusal(changes) == message
+
+
+#: Each kind of class that GAPS.md names, with what Kafka takes there.
+JAVA_CLASSES = {
+    "client.quota.callback.class": "org.example.Quotas",
+    "principal.builder.class": "org.example.Principals",
+    "security.providers": "org.example.Providers",
+    "config.providers": "env",
+    "metric.reporters": "org.apache.kafka.common.metrics.JmxReporter,org.example.Metrics",
+    "kafka.metrics.reporters": "org.example.OldMetrics",
+}
+
+
+@pytest.mark.parametrize(("name", "value"), JAVA_CLASSES.items())
+def test_a_java_class_keeps_the_node_from_starting(name: str, value: str) -> None:
+    assert refusal({name: value}) == (
+        f"Invalid value {value} for configuration {name}: Java classes cannot be loaded here."
+    )
+
+
+@pytest.mark.parametrize("name", JAVA_CLASSES)
+def test_kafkas_own_class_or_none_at_all_is_fine(name: str) -> None:
+    default = BROKER_SETTINGS[name].default_text
+    config({name: default})
+    if not name.endswith(".class"):
+        config({name: ""})
 
 
 NOT_SERVED: list[tuple[dict[str, str | None], str]] = [

@@ -299,6 +299,7 @@ def test_a_failing_disk_fails_what_waits_and_tells_the_node(
             await plane.run(creating("a"))
         assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
         assert len(failures) == 1
+        assert plane.error_count == 1
         assert "a" not in plane.image.topics_by_name
         with pytest.raises(KafkaError):
             await plane.run(creating("b"))
@@ -485,10 +486,17 @@ def test_a_snapshot_is_made_by_time(node: Node) -> None:
     async def work(plane: MetadataPlane) -> None:
         await plane.run(creating("a"))
         node.clock.advance(3_600_000)
+        assert plane.snapshots.latest_bytes == 0
         await plane.run(creating("b"))
 
     run_with_snapshots(node, work)
     assert len(node.snapshot_ids) == 1
+    (written,) = node.log_directory.glob("*.checkpoint")
+    node.clock.advance(1)
+    plane = node.start()
+    assert plane.snapshots.latest_bytes == written.stat().st_size
+    assert plane.snapshots.latest_ms == node.clock.mono_ms()
+    asyncio.run(_close(plane))
 
 
 def test_leftovers_of_a_crash_in_a_snapshot_are_swept_away(node: Node) -> None:

@@ -18,7 +18,9 @@ from headrace.server.part_configs import (
     log_manager_config,
     maintenance_config,
     metadata_config,
+    socket_options,
 )
+from headrace.server.sockets import SocketOptions
 
 PLAIN = NodeConfig.for_development("/data", 9092)
 
@@ -44,6 +46,16 @@ def test_limits_of_connections_follow_their_properties() -> None:
     assert limits.connections_per_ip_overrides == {"127.0.0.1": 5, "::1": 6}
     assert limits.frame_size_max == 1000
     assert limits.idle_ms_max > 10**15
+
+
+def test_sockets_are_left_to_the_system_unless_somebody_asks() -> None:
+    names = ("socket.send.buffer.bytes", "socket.receive.buffer.bytes")
+    given = {**dict.fromkeys(names, "65536"), "socket.listen.backlog.size": "9"}
+    assert socket_options(PLAIN) == SocketOptions()
+    asked = NodeConfig.for_development("/data", 9092, given)
+    assert socket_options(asked) == SocketOptions(65536, 65536, 9)
+    left = NodeConfig.for_development("/data", 9092, dict.fromkeys(names, "-1"))
+    assert socket_options(left) == SocketOptions()
 
 
 def test_parts_can_be_asked_again_after_a_dynamic_change() -> None:
@@ -86,6 +98,7 @@ def test_maintenance_runs_at_kafkas_intervals() -> None:
         (ConfigResource.TOPIC, "t", {"retention.ms": "x"}),
         (ConfigResource.BROKER, "", {"listeners": "PLAINTEXT://:1"}),
         (ConfigResource.BROKER, "1", {"node.id": "2"}),
+        (ConfigResource.BROKER, "", {"metric.reporters": "org.example.Metrics"}),
         (ConfigResource.GROUP, "g", {"consumer.session.timeout.ms": "1"}),
         (ConfigResource.CLIENT_METRICS, "", {"interval.ms": "1000"}),
     ],

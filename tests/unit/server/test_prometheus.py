@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from headrace.base.errors import KafkaError
 from headrace.broker.metrics import TIME_BOUNDS_MS, BrokerMetrics
@@ -20,6 +21,7 @@ from headrace.server.request_times import RecentTimes, quantile_ms
 from headrace.testing.topics import create_topic, delete_topics
 from tests.support.talk import consume, produce
 from tests.unit.server.nodes import formatted, page, run, with_client
+from tests.unit.server.test_maintenance import make_dirty
 
 METRICS = {"headrace.metrics.listener": "127.0.0.1:0"}
 _SAMPLE = re.compile(r'([a-z_:][a-z0-9_:]*)(?:\{((?:[a-zA-Z]+="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)')
@@ -43,7 +45,18 @@ def read_page(text: str) -> dict[str, float]:
             key = line.rsplit(" ", 1)[0]
             assert key not in samples, f"{key} is there twice"
             samples[key] = float(match[3])
+    _read_as_prometheus(text, len(samples))
     return samples
+
+
+def _read_as_prometheus(text: str, count: int) -> None:
+    """The same with a program that is not ours."""
+    families = list(text_string_to_metric_families(text))
+    assert len(families) == len({family.name for family in families})
+    assert {family.type for family in families} <= {"counter", "gauge", "histogram"}
+    read = [sample for family in families for sample in family.samples]
+    series = {(sample.name, tuple(sorted(sample.labels.items()))) for sample in read}
+    assert len(read) == len(series) == count
 
 
 # The format
@@ -158,6 +171,18 @@ def test_in_sync_replicas_that_come_and_go_are_counted_where_the_leader_is() -> 
         MetadataChanges(topics={b"t" * 16: TopicChange(before, after, (0, 1, 2, 3))}), EMPTY_IMAGE
     )
     assert (changes.shrinks, changes.expands) == (1, 1)
+    assert changes.unclean_elections == 0
+
+
+def test_a_leader_that_was_not_in_sync_is_an_unclean_election() -> None:
+    def topic(*leaders: int) -> TopicImage:
+        images = (PartitionImage((1, 2, 3), (2,), leader, 0, 0, (b"",) * 3) for leader in leaders)
+        return TopicImage("t", b"t" * 16, tuple(images))
+
+    changes = IsrChanges(1)
+    change = TopicChange(topic(2, -1, -1, 2), topic(3, 2, 1, -1), (0, 1, 2, 3))
+    changes.metadata_changed(MetadataChanges(topics={b"t" * 16: change}), EMPTY_IMAGE)
+    assert changes.unclean_elections == 2
 
 
 # The pages of a node
@@ -205,6 +230,28 @@ def test_the_page_shows_what_the_node_did(tmp_path: Path) -> None:
         assert seen["process_cpu_seconds_total"] > 0
 
     run(formatted(tmp_path / "data", METRICS), story)
+
+
+def test_the_page_can_be_read_whatever_the_directory_is_called(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        seen = read_page((await page(node, "/metrics"))[1])
+        offline = 'kafka_log_logmanager_logdirectoryoffline{logDirectory="'
+        (name,) = (key for key in seen if key.startswith(offline))
+        assert name.endswith('/a \\"b\\" \\\\n"}')
+
+    run(formatted(tmp_path / 'a "b" \\n', METRICS), story)
+
+
+def test_the_page_shows_what_compaction_did(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        cleaner = "kafka_log_logcleaner_cleaner_recopy_percent"
+        assert read_page((await page(node, "/metrics"))[1])[cleaner] == 0
+        await with_client(node, make_dirty)
+        await node.maintenance.compact()
+        assert 0 < read_page((await page(node, "/metrics"))[1])[cleaner] < 100
+
+    settings = {**METRICS, "log.cleaner.backoff.ms": "86400000"}
+    run(formatted(tmp_path / "data", settings), story)
 
 
 def test_a_topic_that_never_was_gets_no_line_of_its_own(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 import socket
 import sys
+from pathlib import Path
 
 import pytest
 
-from headrace.server.sockets import BindError, bind, is_taken
+from headrace.server.node import Node
+from headrace.server.sockets import BindError, SocketOptions, bind, is_taken
+from tests.unit.server.nodes import formatted, run
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
@@ -31,3 +34,34 @@ def test_a_free_port_can_be_had(monkeypatch: pytest.MonkeyPatch, platform: str) 
     assert not is_taken(port)
     with bind("127.0.0.1", port) as bound:
         assert bound.getsockname() == ("127.0.0.1", port)
+
+
+def test_a_name_that_nobody_knows_is_one_sentence() -> None:
+    with pytest.raises(BindError, match=r"^Cannot listen on no\.such\.invalid:0: [\w ]+\.$"):
+        bind("no.such.invalid", 0)
+
+
+def test_connections_get_the_buffers_that_were_asked_for() -> None:
+    with (
+        bind("127.0.0.1", 0, SocketOptions(20_000, 30_000)) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
+        accepted, _ = listening.accept()
+        with accepted:
+            sizes = [
+                accepted.getsockopt(socket.SOL_SOCKET, option)
+                for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)
+            ]
+    doubled = 2 if sys.platform == "linux" else 1  # Linux counts its own bookkeeping too
+    assert sizes == [20_000 * doubled, 30_000 * doubled]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the backlog of a socket")
+def test_a_node_listens_with_the_backlog_that_was_asked_for(tmp_path: Path) -> None:
+    async def backlogs(node: Node) -> set[int]:
+        # Field tcpi_sacked: of a listening socket, how many connections may wait.
+        infos = [s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32) for s in node._sockets]
+        return {int.from_bytes(info[28:32], sys.byteorder) for info in infos}
+
+    given = {"socket.listen.backlog.size": "9"}
+    assert run(formatted(tmp_path / "data", given), backlogs) == {9}

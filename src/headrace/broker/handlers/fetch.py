@@ -156,6 +156,7 @@ class _Fetch:
     def _finish(self) -> None:
         self._leave()
         if not self._parked.is_done:
+            self._handler.reader.count_expired()
             self.read()
             self._parked.complete(self.respond())
 

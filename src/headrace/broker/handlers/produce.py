@@ -116,7 +116,7 @@ class ProduceHandler:
                     if header.attributes & TRANSACTIONAL_FLAG:
                         transactional.append(batch)
                 except KafkaError as error:
-                    self._appends.refuse(result, error, name)
+                    self._appends.refuse(result, error, name, len(data.records or b""))
         append: Append = self._appends.append
         if transactional:
             in_transaction = TransactionalProduce(

@@ -12,7 +12,7 @@ from contextlib import suppress
 from headrace.log.checkpoints import TopicPartition
 from headrace.log.cleaner.candidates import Candidate, examine, make_job
 from headrace.log.cleaner.cleaned_segment import discard_cleaned
-from headrace.log.cleaner.job import CleanJob, CleanResult
+from headrace.log.cleaner.job import CleanJob, CleanResult, CleanStats
 from headrace.log.file_names import CLEANED, SWAP
 from headrace.log.partition_log import PartitionLog
 from headrace.log.segment import Segment
@@ -24,7 +24,17 @@ HighWatermark = Callable[[PartitionLog], int]
 class CleanerSchedule:
     """The state of compaction on one node."""
 
-    __slots__ = ("_aborted", "_running", "_staged", "dirtiest_ratio", "offsets", "uncleanable")
+    __slots__ = (
+        "_aborted",
+        "_running",
+        "_staged",
+        "dirtiest_ratio",
+        "last_look_ms",
+        "last_round",
+        "last_round_ms",
+        "offsets",
+        "uncleanable",
+    )
 
     def __init__(self) -> None:
         #: Everything below is clean; what `cleaner-offset-checkpoint` holds.
@@ -33,6 +43,11 @@ class CleanerSchedule:
         self.uncleanable: dict[TopicPartition, str] = {}
         #: Of the last look at all logs, for `max-dirty-percent`.
         self.dirtiest_ratio = 0.0
+        #: When that look was; None before the first one.
+        self.last_look_ms: int | None = None
+        #: What the last round that succeeded did, and how long it took.
+        self.last_round = CleanStats()
+        self.last_round_ms = 0
         self._running: dict[TopicPartition, CleanJob] = {}
         self._aborted: set[TopicPartition] = set()
         #: Segments that are about to be swapped in.
@@ -56,6 +71,7 @@ class CleanerSchedule:
         bytes_per_second_max: float = math.inf,
     ) -> CleanJob | None:
         """The dirtiest log that is worth a round; it counts as under way from now on."""
+        self.last_look_ms = now_ms
         candidates = [self._examine(log, now_ms, high_watermark) for log in logs if self._may(log)]
         self.dirtiest_ratio = max((c.dirty_ratio for c in candidates), default=0.0)
         worthy = [candidate for candidate in candidates if candidate.is_worth_it]
@@ -94,6 +110,7 @@ class CleanerSchedule:
                     if self._is_void(job):
                         return False
             self.offsets[key] = result.end_offset
+            self.last_round, self.last_round_ms = result.stats, now_ms - job.now_ms
             return True
         finally:
             self._staged.pop(key, None)
