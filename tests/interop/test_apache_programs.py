@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.headrace_node import HeadraceNode
+from tests.support.headrace_node import HeadraceNode, headrace
 from tests.support.java import DEFAULT_JVM, java_tool
 from tests.support.readiness import eventually
 from tests.support.tool_jvm import ToolJvm
@@ -57,17 +57,21 @@ def test_the_performance_producer_writes_what_it_says(
     eventually(lambda: _count(node, tools, topic) == 50_000)
 
 
-def test_the_verifiable_producer_has_every_record_acknowledged(
+def _shapes(events: str) -> list[list[str]]:
+    """The name and the fields of each event; Java's order of fields is not always the same."""
+    rows = [json.loads(line) for line in events.splitlines()]
+    return [[row["name"], *sorted(row)] for row in rows]
+
+
+def test_the_verifiable_producer_has_every_record_acknowledged_and_ours_tells_the_same(
     node: HeadraceNode, tools: ToolJvm
 ) -> None:
-    _create(node, tools, "verified", 3)
-    done = java_tool(
-        "VerifiableProducer",
-        "--topic=verified",
-        "--max-messages=2000",
-        "--acks=-1",
-        f"--bootstrap-server={node.bootstrap}",
-    )
+    args = ("--max-messages=2000", "--acks=-1", f"--bootstrap-server={node.bootstrap}")
+    for topic in ("verified", "verified-by-us"):
+        _create(node, tools, topic, 3)
+    done = java_tool("VerifiableProducer", "--topic=verified", *args)
+    ours = headrace("verifiable-producer", "--topic=verified-by-us", *args)
+    assert _shapes(ours.stdout) == _shapes(done.stdout)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert [event["name"] for event in events if event["name"].endswith("error")] == []
     (told,) = [event for event in events if event["name"] == "tool_data"]

@@ -129,6 +129,7 @@ _GROUPS = """
     --reset-offsets --group idle --topic orders --to-datetime 1970-01-01T00:00:01.030 --dry-run
     --reset-offsets --group idle --topic orders --to-datetime 1970-01-01T01:00:01.030+01:00
     --reset-offsets --group idle --topic orders --by-duration P1D --dry-run
+    --reset-offsets --group idle --topic orders --by-duration -PT1H --dry-run
     --reset-offsets --group idle --all-topics --by-duration PT1H30M --dry-run
     --reset-offsets --group idle --all-topics --to-earliest --export --dry-run
     --reset-offsets --group idle --group left --topic orders --to-latest --export --dry-run
@@ -143,6 +144,10 @@ _GROUPS = """
     --delete --group nope
     --delete --group classic-members --group nope
     --validate-regex a.*b
+    --validate-regex (?=a)b
+    --validate-regex (?<x>[[:alpha:]])\\pL+
+    --validate-regex a**
+    --validate-regex (a
 """
 _LISTS = """
     --list

@@ -7,60 +7,66 @@ from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator
 
 from headrace.base.errors import KafkaError
-from headrace.cli.connecting import (
-    open_client,
-    parse_property_options,
-    read_command_config,
-)
+from headrace.cli.connecting import open_client
 from headrace.cli.console_options import (
     add_arguments,
     check_arguments,
-    fetch_config,
+    consumer_settings,
     formatter_properties,
     group_id,
     parse_offset,
     reset_policy,
 )
+from headrace.cli.consumer_settings import fetch_config
 from headrace.cli.failure import CommandFailedError, describe
 from headrace.cli.output import wants_json
-from headrace.cli.record_format import RecordFormat, find_format, json_format
+from headrace.cli.record_format import RecordFormat, find_format, find_json_format
+from headrace.cli.verifiable_events import StopSignal
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
 from headrace.client.fetching import PartitionReader
 from headrace.client.leaders import TopicPartition
 from headrace.client.metadata import ask_topics
-from headrace.client.offsets import EARLIEST, LATEST, list_offsets, require_offsets
+from headrace.client.offsets import EARLIEST, LATEST
+from headrace.client.resetting import ByDuration, reset_positions
 
 __all__ = ["add_arguments", "run"]
 
 #: How often to look for new partitions, and for new topics that match.
 _DISCOVERY_SECONDS = 5.0
 _POLL_MS = 500
+#: What a shell tells of a program that SIGTERM ended.
+_EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
 def run(args: argparse.Namespace) -> int:
     check_arguments(args)
-    settings = read_command_config(args.command_config)
-    settings |= parse_property_options(args.command_property)
+    settings = consumer_settings(args)
     group = group_id(args, settings)
-    formatter = (
-        json_format if wants_json(args) else find_format(args.formatter, formatter_properties(args))
-    )
-    with open_client(args, "console-consumer", settings) as client:
+    find = find_json_format if wants_json(args) else find_format
+    formatter = find(args.formatter, formatter_properties(args))
+    # Ctrl-C ends it anywhere, by an exception; SIGTERM would end the process without closing.
+    with (
+        open_client(args, "console-consumer", settings) as client,
+        StopSignal(signal.SIGTERM) as stop,
+    ):
         consumer = _consumer(client, args, settings, formatter, group)
         try:
-            consumer.run()
+            consumer.run(stop)
         except KafkaError as error:
             print(describe(error), file=sys.stderr)
             return 1
         finally:
             print(f"Processed a total of {consumer.count} messages", file=sys.stderr)
-    return 0
+            if args.enable_systest_events:
+                print("shutdown_complete")
+    return _EXIT_TERMINATED if stop.is_set else 0
 
 
 def _consumer(
@@ -91,28 +97,26 @@ class Consumer:
         self._args = args
         self._format = formatter
         self._reset_to = reset_policy(args, settings)
-        level = args.isolation_level or settings.get("isolation.level", "read_uncommitted")
-        self._reader = PartitionReader(
-            client, fetch_config(settings, level.lower() == "read_committed", self._reset_to)
-        )
+        self._fetch = fetch_config(settings, self._reset_to)
+        self._reader = PartitionReader(client, self._fetch)
         self._is_first_look = True
         self._next_look = 0.0
         self._is_warned = False
         self.count = 0
 
-    def run(self) -> None:
+    def run(self, stop: StopSignal) -> None:
         limit = self._args.max_messages if self._args.max_messages is not None else -1
         if limit == 0:
             return
-        for batch in self._batches():
-            if self._print(batch, limit):
+        for batch in self._batches(stop):
+            if self._print(batch, limit) or stop.is_set:
                 return
 
-    def _batches(self) -> Iterator[FetchedBatch]:
+    def _batches(self, stop: StopSignal) -> Iterator[FetchedBatch]:
         """Batches as they come, until nothing has come for --timeout-ms."""
         timeout_ms = self._args.timeout_ms
         waited_from = time.monotonic()
-        while True:
+        while not stop.is_set:
             wait_ms = (
                 _POLL_MS if timeout_ms is None or timeout_ms < 0 else min(_POLL_MS, timeout_ms)
             )
@@ -167,11 +171,12 @@ class Consumer:
         # What appears while we run is read from its beginning: all of it came after we began.
         start = self._start() if self._is_first_look else EARLIEST
         self._is_first_look = False
-        if start >= 0:
+        if isinstance(start, int) and start >= 0:
             self._reader.assign(dict.fromkeys(new, start))
         else:
-            found = list_offsets(self._client, dict.fromkeys(new, start))
-            self._reader.assign(require_offsets(found))
+            committed = self._fetch.read_committed
+            found = reset_positions(self._client, new, start, read_committed=committed)
+            self._reader.assign(found)
 
     def _wanted(self) -> list[TopicPartition]:
         args = self._args
@@ -205,7 +210,7 @@ class Consumer:
             print(f"There is no topic {what} yet, waiting for it ...", file=sys.stderr)
             self._is_warned = True
 
-    def _start(self) -> int:
+    def _start(self) -> int | ByDuration:
         if self._args.partition is not None and self._args.offset is not None:
             return parse_offset(self._args.offset)
         return self._reset_to if self._reset_to is not None else LATEST

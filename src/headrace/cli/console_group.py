@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 
 from headrace.cli.console_consumer import Consumer
-from headrace.cli.console_options import fetch_config, reset_policy
+from headrace.cli.console_options import reset_policy
+from headrace.cli.consumer_settings import commits_itself, fetch_config
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.record_format import RecordFormat
+from headrace.cli.verifiable_events import StopSignal
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
 from headrace.client.groups_consumer import GroupConsumer, GroupConsumerConfig
 from headrace.client.membership.config import member_config
+from headrace.client.resetting import ResetPolicy
 
 
 class GroupedConsumer(Consumer):
@@ -26,16 +29,13 @@ class GroupedConsumer(Consumer):
         group: str,
     ) -> None:
         super().__init__(client, args, settings, formatter)
-        level = args.isolation_level or settings.get("isolation.level", "read_uncommitted")
-        config = group_config(
-            settings, group, level.lower() == "read_committed", reset_policy(args, settings)
-        )
+        config = group_config(settings, group, reset_policy(args, settings))
         self._group = GroupConsumer(client, config, self._find_topics)
         self._reader = self._group.reader
 
-    def run(self) -> None:
+    def run(self, stop: StopSignal) -> None:
         try:
-            super().run()
+            super().run(stop)
         finally:
             self._group.close()
 
@@ -48,7 +48,7 @@ class GroupedConsumer(Consumer):
         # Records past --max-messages were not printed: whoever comes next begins with them.
         is_cut = is_done and len(batch.records) > room
         end = batch.records[room].offset if is_cut else batch.next_offset
-        self._group.took(batch.partition, end)
+        self._group.took(batch.partition, end, batch.leader_epoch)
         return is_done
 
     def _find_topics(self) -> dict[str, int]:
@@ -59,17 +59,16 @@ class GroupedConsumer(Consumer):
 
 
 def group_config(
-    settings: dict[str, str], group: str, read_committed: bool, reset_to: int | None
+    settings: dict[str, str], group: str, reset_to: ResetPolicy
 ) -> GroupConsumerConfig:
-    """The settings of a consumer in a group, under Kafka's names."""
+    """A consumer in a group from settings under Kafka's names, which have been checked."""
     try:
         member = member_config(settings, group)
-        commit_ms = int(settings.get("auto.commit.interval.ms", 5_000))
     except ValueError as error:
         raise CommandFailedError(str(error)) from error
     return GroupConsumerConfig(
         member,
-        fetch_config(settings, read_committed, reset_to),
-        settings.get("enable.auto.commit", "true").strip().lower() == "true",
-        commit_ms,
+        fetch_config(settings, reset_to),
+        commits_itself(settings),
+        int(settings.get("auto.commit.interval.ms", 5_000)),
     )

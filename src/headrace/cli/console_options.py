@@ -10,10 +10,11 @@ from headrace.cli.connecting import (
     parse_property_options,
     read_command_config,
 )
+from headrace.cli.consumer_settings import checked_settings, parse_reset
 from headrace.cli.failure import CommandFailedError, UsageError
 from headrace.cli.output import add_output_argument
-from headrace.client.fetch_request import FetchConfig
 from headrace.client.offsets import EARLIEST, LATEST
+from headrace.client.resetting import ResetPolicy
 
 _DEFAULT_FORMATTER = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
 _RESETS = {"earliest": EARLIEST, "latest": LATEST}
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--skip-message-on-error", action="store_true", help="go on after a bad record")
     add("--group", help="join this group of consumers, and commit what is printed")
-    add("--enable-systest-events", action="store_true", help=argparse.SUPPRESS)
+    add("--enable-systest-events", action="store_true", help="say shutdown_complete at the end")
     add("--formatter", default=_DEFAULT_FORMATTER, metavar="CLASS", help="how to print records")
     add(
         "--formatter-property",
@@ -103,7 +104,16 @@ def group_id(args: argparse.Namespace, settings: dict[str, str]) -> str | None:
     return group
 
 
-def reset_policy(args: argparse.Namespace, settings: dict[str, str]) -> int | None:
+def consumer_settings(args: argparse.Namespace) -> dict[str, str]:
+    """Kafka's order: the option for a setting, then properties, then the file."""
+    settings = read_command_config(args.command_config)
+    settings |= parse_property_options(args.command_property)
+    if args.isolation_level is not None:
+        settings["isolation.level"] = args.isolation_level
+    return checked_settings(settings)
+
+
+def reset_policy(args: argparse.Namespace, settings: dict[str, str]) -> ResetPolicy:
     policy = settings.get("auto.offset.reset")
     if policy is None:
         return EARLIEST if args.from_beginning else LATEST
@@ -112,28 +122,7 @@ def reset_policy(args: argparse.Namespace, settings: dict[str, str]) -> int | No
             f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={policy}',"
             " please remove one option"
         )
-    if policy not in (*_RESETS, "none"):
-        raise UsageError(f"Invalid value {policy} for auto.offset.reset.")
-    return _RESETS.get(policy)
-
-
-def fetch_config(
-    settings: dict[str, str], read_committed: bool, reset_to: int | None
-) -> FetchConfig:
-    default = FetchConfig()
-    try:
-        return FetchConfig(
-            max_wait_ms=int(settings.get("fetch.max.wait.ms", default.max_wait_ms)),
-            min_bytes=int(settings.get("fetch.min.bytes", default.min_bytes)),
-            max_bytes=int(settings.get("fetch.max.bytes", default.max_bytes)),
-            partition_max_bytes=int(
-                settings.get("max.partition.fetch.bytes", default.partition_max_bytes)
-            ),
-            read_committed=read_committed,
-            reset_to=reset_to,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    return parse_reset("auto.offset.reset", policy)
 
 
 def formatter_properties(args: argparse.Namespace) -> dict[str, str]:

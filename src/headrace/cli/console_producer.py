@@ -63,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(*names, action="append", metavar="NAME=VALUE", help=f"a property {what}")
     add("--reader-config", metavar="FILE", help="properties file of the line reader")
     add("--command-config", "--producer.config", metavar="FILE", help="properties file")
-    add("--line-reader", default=_LINE_READERS[0], help=argparse.SUPPRESS)
+    add(
+        "--line-reader",
+        default=_LINE_READERS[0],
+        metavar="CLASS",
+        help=f"what makes records of lines; there is {_LINE_READERS[0]}",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
     with KafkaClient(config) as client:
         sender = RecordSender(client, args.topic, producer_config(settings), on_error)
-        _send_lines(args, reader, sender, int(settings["linger.ms"]))
+        _send_lines(args, reader, sender, linger_ms(settings))
     return 1 if failures else 0
 
 
@@ -164,13 +169,22 @@ def producer_config(settings: dict[str, str]) -> ProducerConfig:
         raise UsageError(f"Invalid value {acks} for acks: it is 0, 1 or all.")
     if codec not in _CODECS:
         raise UsageError(f"Unknown compression codec {codec}: it is one of {', '.join(_CODECS)}.")
-    try:
-        return ProducerConfig(
-            acks=_ACKS[acks],
-            codec=_CODECS[codec],
-            batch_size=int(settings["batch.size"]),
-            request_timeout_ms=int(settings["request.timeout.ms"]),
-            max_block_ms=int(settings["max.block.ms"]),
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    return ProducerConfig(
+        acks=_ACKS[acks],
+        codec=_CODECS[codec],
+        batch_size=_number(settings, "batch.size"),
+        request_timeout_ms=_number(settings, "request.timeout.ms"),
+        max_block_ms=_number(settings, "max.block.ms"),
+    )
+
+
+def linger_ms(settings: dict[str, str]) -> int:
+    """How long a record may wait for others to go with it."""
+    return _number(settings, "linger.ms")
+
+
+def _number(settings: dict[str, str], name: str) -> int:
+    text = settings[name].strip()
+    if not text.isdecimal():
+        raise UsageError(f"Invalid value {text} for {name}: it is a whole number, 0 or larger.")
+    return int(text)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 
 from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.consumer_groups_errors import java_text
 from headrace.cli.failure import UsageError
-from headrace.cli.output import add_output_argument
+from headrace.cli.output import add_output_argument, styled, wants_json
 from headrace.client.blocking import KafkaClient
 
 ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets", "validate-regex")
@@ -34,6 +35,8 @@ _DRY_RUN_WARNING = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_connection_arguments(parser)
     add_output_argument(parser)
+    # `--by-duration -PT1H` is a value like `--shift-by -2`, not an option.
+    parser._negative_number_matcher = re.compile(r"-(\d|PT?[-+]?\d)")
     add = parser.add_argument
     add("--list", action="store_true", help="list all consumer groups")
     add("--describe", action="store_true", help="describe groups, with the lag of each partition")
@@ -89,16 +92,15 @@ def _add_reset_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     action = check_arguments(args)
     if action == "validate-regex":
-        from headrace.cli.consumer_groups_list import validate_regex
+        from headrace.cli.consumer_groups_regex import validate_regex
 
-        validate_regex(args.validate_regex)
-        return 0
+        return validate_regex(args)
     extra = {"default.api.timeout.ms": str(args.timeout)}
     with open_client(args, "headrace-consumer-groups", extra) as client:
         try:
             return _act(action, client, args)
         except KafkaError as error:
-            print(f"\nError: Executing consumer group command failed due to {java_text(error)}")
+            print_error(f"Executing consumer group command failed due to {java_text(error)}", args)
             return 1
 
 
@@ -208,6 +210,16 @@ def chosen_groups(client: KafkaClient, args: argparse.Namespace) -> list[str]:
     return list(dict.fromkeys(args.group))
 
 
-def print_error(text: str) -> None:
-    """Kafka's tool tells errors among its results, on stdout."""
-    print(f"\nError: {text}")
+def print_error(text: str, args: argparse.Namespace | None = None) -> None:
+    tell(f"Error: {text}", "red", args)
+
+
+def tell(text: str, style: str, args: argparse.Namespace | None = None) -> None:
+    """Kafka's tool tells errors and warnings among its results, on stdout.
+
+    Where the results are a JSON document nothing else may stand there.
+    """
+    if args is not None and wants_json(args):
+        print(styled(text, style, sys.stderr), file=sys.stderr)
+    else:
+        print(styled(f"\n{text}", style))

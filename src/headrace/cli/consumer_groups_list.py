@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterable
 
 from headrace.cli.failure import UsageError
 from headrace.cli.java_order import hash_order
-from headrace.cli.output import print_json, wants_json
+from headrace.cli.output import print_json, print_with_heading, wants_json
 from headrace.client.blocking import KafkaClient
 from headrace.client.groups import list_groups
 from headrace.protocol.messages.list_groups import ListedGroup
@@ -49,7 +48,7 @@ def list_consumer_groups(client: KafkaClient, args: argparse.Namespace) -> int:
         for row in groups:
             print(row.group_id)
     else:
-        print("\n".join(_table(groups, args)))
+        print_with_heading(_table(groups, args))
     return 0
 
 
@@ -94,12 +93,3 @@ def parse_types(text: str) -> list[str]:
         valid = ", ".join(TYPES.values())
         raise UsageError(f"Invalid types list '{text}'. Valid types are: {valid}")
     return [TYPES[name] for name in dict.fromkeys(names)]
-
-
-def validate_regex(regex: str) -> None:
-    try:
-        re.compile(regex)
-    except re.error as error:
-        print(f"The regular expression `{regex}` is invalid: {error.msg}.")
-    else:
-        print(f"The regular expression `{regex}` is valid.")

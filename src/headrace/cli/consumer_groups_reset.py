@@ -27,7 +27,7 @@ def reset_offsets(client: KafkaClient, args: argparse.Namespace) -> int:
     refused = False
     found = describe_groups(client, chosen_groups(client, args))
     for group in hash_order(found):
-        if _is_inactive(group, found[group]):
+        if _is_inactive(group, found[group], args):
             plan[group] = _reset(client, group, args)
         else:
             refused = True
@@ -41,7 +41,9 @@ def reset_offsets(client: KafkaClient, args: argparse.Namespace) -> int:
     return int(refused)
 
 
-def _is_inactive(group: str, description: GroupDescription | KafkaError) -> bool:
+def _is_inactive(
+    group: str, description: GroupDescription | KafkaError, args: argparse.Namespace
+) -> bool:
     """A group that does not exist yet may get offsets as well."""
     if isinstance(description, KafkaError):
         if description.code is ErrorCode.GROUP_ID_NOT_FOUND:
@@ -51,7 +53,8 @@ def _is_inactive(group: str, description: GroupDescription | KafkaError) -> bool
         return True
     print_error(
         f"Assignments can only be reset if the group '{group}' is inactive,"
-        f" but the current state is {description.state}."
+        f" but the current state is {description.state}.",
+        args,
     )
     return False
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from headrace.cli.consumer_groups import print_error
+from headrace.cli.consumer_groups import print_error, tell
+from headrace.cli.durations import parse_duration
 from headrace.cli.failure import CommandFailedError, UsageError
 from headrace.cli.java_order import partition_order
 from headrace.client.blocking import KafkaClient
@@ -22,12 +22,6 @@ from headrace.client.offsets import (
     UNKNOWN_OFFSET,
     list_offsets,
     require_offsets,
-)
-
-_DURATION = re.compile(
-    r"([-+]?)P(?:([-+]?\d+)D)?"
-    r"(T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:[.,](\d{0,9}))?S)?)?",
-    re.IGNORECASE,
 )
 
 
@@ -48,15 +42,15 @@ def new_offsets(
     if args.shift_by is not None:
         return _in_range(client, _shifted(partitions, committed, args.shift_by))
     if args.to_datetime is not None:
-        return _at_time(client, partitions, parse_datetime(args.to_datetime))
+        return _at_time(client, partitions, parse_datetime(args.to_datetime), args)
     if args.by_duration is not None:
-        now_ms = time.time_ns() // 1_000_000
-        return _at_time(client, partitions, now_ms - parse_duration(args.by_duration))
+        then_ms = time.time_ns() // 1_000_000 - parse_duration(args.by_duration)
+        return _at_time(client, partitions, then_ms, args)
     if args.from_file is not None:
         single = args.group[0] if args.group and len(args.group) == 1 else None
         plan = read_plan(args.from_file, single)
         if group not in plan:
-            print_error(f"No reset plan for group {group} found")
+            print_error(f"No reset plan for group {group} found", args)
         return _in_range(client, plan.get(group, {}))
     current = {tp: committed[tp].offset for tp in partitions if tp in committed}
     return current | _at(client, [tp for tp in partitions if tp not in committed], LATEST)
@@ -83,14 +77,19 @@ def _shifted(
 
 
 def _at_time(
-    client: KafkaClient, partitions: Sequence[TopicPartition], timestamp: int
+    client: KafkaClient,
+    partitions: Sequence[TopicPartition],
+    timestamp: int,
+    args: argparse.Namespace,
 ) -> dict[TopicPartition, int]:
     found = _at(client, partitions, timestamp)
     after_all = [partition for partition, offset in found.items() if offset == UNKNOWN_OFFSET]
     for topic, index in partition_order(after_all):
-        print(
-            f"\nWarn: Partition {index} from topic {topic} is empty."
-            " Falling back to latest known offset."
+        tell(
+            f"Warn: Partition {index} from topic {topic} is empty."
+            " Falling back to latest known offset.",
+            "yellow",
+            args,
         )
     return found | _at(client, after_all, LATEST)
 
@@ -136,19 +135,6 @@ def parse_datetime(text: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return int(moment.timestamp() * 1000)
-
-
-def parse_duration(text: str) -> int:
-    """`PnDTnHnMnS` as Java's `Duration` reads it; milliseconds."""
-    match = _DURATION.fullmatch(text)
-    if match is None or match[3] in ("T", "t") or not (match[2] or match[3]):
-        raise CommandFailedError("Text cannot be parsed to a Duration")
-    sign, days, _, hours, minutes, seconds, fraction = match.groups()
-    total = ((int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)) * 60
-    milliseconds = (total + int(seconds or 0)) * 1000
-    part = int((fraction or "").ljust(3, "0")[:3])
-    milliseconds += -part if (seconds or "").startswith("-") else part
-    return -milliseconds if sign == "-" else milliseconds
 
 
 def read_plan(path: str, group: str | None) -> dict[str, dict[TopicPartition, int]]:

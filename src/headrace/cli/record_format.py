@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import TypeAlias
 
-from headrace.cli.failure import CommandFailedError
+from headrace.cli.failure import CommandFailedError, UsageError
 from headrace.cli.java_values import java_number
 from headrace.client.fetched import FetchedBatch
 from headrace.records.record import Record
@@ -125,6 +125,22 @@ def find_format(class_name: str, properties: Mapping[str, str]) -> RecordFormat:
         f"The formatter {class_name} is not supported; there are DefaultMessageFormatter,"
         f" LoggingMessageFormatter, NoOpMessageFormatter, {', '.join(FORMATTERS)}."
     )
+
+
+def find_json_format(class_name: str, properties: Mapping[str, str]) -> RecordFormat:
+    """With `-o json`: documents of our own, or those of a formatter that prints nothing else."""
+    from headrace.cli.coordinator_format import FORMATTERS
+    from headrace.cli.registry_formats import is_registry_format
+
+    name = class_name.rpartition(".")[2]
+    if name in (*FORMATTERS, "NoOpMessageFormatter"):
+        return find_format(class_name, properties)
+    if name != "DefaultMessageFormatter":
+        raise UsageError(f"-o json and --formatter {class_name} cannot be specified together.")
+    names = [properties.get(f"{part}.deserializer") for part in ("key", "value", "headers")]
+    if is_registry_format(class_name, properties) or any(map(find_deserializer, names)):
+        raise UsageError("-o json and deserializers cannot be specified together.")
+    return json_format
 
 
 def find_deserializer(class_name: str | None) -> Callable[[bytes], bytes] | None:

@@ -10,13 +10,15 @@ from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.consumer_groups_errors import sentence
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.java_order import partition_order
-from headrace.cli.output import add_output_argument, pad_columns, print_json, wants_json
+from headrace.cli.output import add_output_argument
 from headrace.cli.transactions_requests import (
     describe_producers,
     describe_transactions,
     end_transaction_of,
     list_transactions,
+    require_partition,
 )
+from headrace.cli.transactions_table import Cell, print_table
 from headrace.client.blocking import KafkaClient
 
 _LIST = ("TransactionalId", "Coordinator", "ProducerId", "TransactionState")
@@ -73,7 +75,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     force = commands.add_parser(
         "forceTerminateTransaction", help="end whatever a transactional id has open"
     )
-    force.add_argument("--transactional-id", required=True, help="the transactional id")
+    # Kafka writes this one flag in another way than all others.
+    force.add_argument(
+        "--transactionalId",
+        "--transactional-id",
+        dest="transactional_id",
+        required=True,
+        help="the transactional id",
+    )
+    for command in (listing, show, producers, hanging):
+        add_output_argument(command, default=argparse.SUPPRESS)
 
 
 def _add_partition(parser: argparse.ArgumentParser) -> None:
@@ -102,15 +113,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_table(
-    args: argparse.Namespace, key: str, columns: tuple[str, ...], rows: list[list[str]]
-) -> None:
-    if wants_json(args):
-        print_json({key: [dict(zip(columns, row, strict=True)) for row in rows]})
-    else:
-        print("\n".join(pad_columns(columns, rows)))
-
-
 def failed(what: str, error: KafkaError) -> CommandFailedError:
     """Kafka's sentence, but for its hint at a log that this tool does not have."""
     return CommandFailedError(f"{what}: {sentence(error)}")
@@ -124,7 +126,7 @@ def _list(client: KafkaClient, args: argparse.Namespace) -> None:
     except KafkaError as error:
         raise failed("Failed to list transactions", error) from error
     rows = [
-        [row.transactional_id, str(node), str(row.producer_id), row.transaction_state]
+        (row.transactional_id, node, row.producer_id, row.transaction_state)
         for node, listed in found.items()
         for row in listed
     ]
@@ -138,21 +140,23 @@ def _describe(client: KafkaClient, args: argparse.Namespace) -> None:
         what = f"Failed to describe transaction state of transactional-id `{name}`"
         raise failed(what, outcome)
     node, state = outcome
-    start, duration = "None", "None"
+    start: int | None = None
+    duration: int | None = None
     if state.transaction_start_time_ms >= 0:
-        start = str(state.transaction_start_time_ms)
-        duration = str(time.time_ns() // 1_000_000 - state.transaction_start_time_ms)
+        start = state.transaction_start_time_ms
+        duration = time.time_ns() // 1_000_000 - start
     partitions = [(topic.topic, index) for topic in state.topics for index in topic.partitions]
-    row = [
-        *(str(node), name, str(state.producer_id), str(state.producer_epoch)),
-        *(state.transaction_state, str(state.transaction_timeout_ms), start, duration),
-        ",".join(f"{topic}-{index}" for topic, index in partition_order(partitions)),
+    row: list[Cell] = [
+        *(node, name, state.producer_id, state.producer_epoch),
+        *(state.transaction_state, state.transaction_timeout_ms, start, duration),
+        list(partition_order(partitions)),
     ]
     print_table(args, "transactions", _DESCRIBE, [row])
 
 
 def _describe_producers(client: KafkaClient, args: argparse.Namespace) -> None:
     partition = (args.topic, args.partition)
+    require_partition(client, partition)
     outcome = describe_producers(client, [partition], broker_id=args.broker_id)[partition]
     if isinstance(outcome, KafkaError):
         where = "leader" if args.broker_id is None else f"broker {args.broker_id}"
@@ -162,11 +166,10 @@ def _describe_producers(client: KafkaClient, args: argparse.Namespace) -> None:
     for row in outcome:
         start = row.current_txn_start_offset
         rows.append(
-            [
-                *(str(row.producer_id), str(row.producer_epoch), str(row.coordinator_epoch)),
-                *(str(row.last_sequence), str(row.last_timestamp)),
-                str(start) if start >= 0 else "None",
-            ]
+            (
+                *(row.producer_id, row.producer_epoch, row.coordinator_epoch),
+                *(row.last_sequence, row.last_timestamp, start if start >= 0 else None),
+            )
         )
     print_table(args, "producers", _PRODUCERS, rows)
 

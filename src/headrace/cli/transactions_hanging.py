@@ -12,14 +12,16 @@ from collections.abc import Iterator
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.cli.failure import CommandFailedError
-from headrace.cli.transactions import failed, print_table
+from headrace.cli.transactions import failed
 from headrace.cli.transactions_requests import (
     all_partitions,
     describe_producers,
     describe_transactions,
     list_transactions,
+    require_partition,
     write_abort_marker,
 )
+from headrace.cli.transactions_table import print_table
 from headrace.client.blocking import KafkaClient
 from headrace.client.leaders import TopicPartition
 from headrace.protocol.messages.describe_producers import ProducerState
@@ -64,18 +66,18 @@ def find_hanging(client: KafkaClient, args: argparse.Namespace) -> None:
             *(row.current_txn_start_offset, row.last_timestamp),
             (now_ms - row.last_timestamp) // _MINUTE_MS,
         )
-        rows.append([topic, *map(str, numbers)])
+        rows.append((topic, *numbers))
     print_table(args, "hangingTransactions", _COLUMNS, rows)
 
 
 def _open_transactions(
     client: KafkaClient, args: argparse.Namespace
 ) -> Iterator[tuple[TopicPartition, ProducerState]]:
-    partitions = (
-        [(args.topic, args.partition)]
-        if args.partition is not None
-        else all_partitions(client, args.topic, args.broker_id)
-    )
+    if args.partition is None:
+        partitions = all_partitions(client, args.topic, args.broker_id)
+    else:
+        partitions = [(args.topic, args.partition)]
+        require_partition(client, partitions[0])
     for start in range(0, len(partitions), _BATCH):
         batch = partitions[start : start + _BATCH]
         found = describe_producers(client, batch, broker_id=args.broker_id)
@@ -114,11 +116,9 @@ def _coordinated(client: KafkaClient, producer_ids: set[int]) -> dict[int, set[T
 
 def abort(client: KafkaClient, args: argparse.Namespace) -> None:
     partition = (args.topic, args.partition)
-    producer = (
-        _named_producer(args)
-        if args.start_offset is None
-        else _producer_at(client, partition, args.start_offset)
-    )
+    named = _named_producer(args) if args.start_offset is None else None
+    require_partition(client, partition)
+    producer = named or _producer_at(client, partition, args.start_offset)
     try:
         write_abort_marker(client, partition, producer)
     except KafkaError as error:

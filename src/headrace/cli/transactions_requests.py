@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.cli.failure import CommandFailedError
 from headrace.client.blocking import KafkaClient
 from headrace.client.connection import BlockingConnection
 from headrace.client.errors import error_for_code, raise_for_code
@@ -151,6 +152,8 @@ def all_partitions(
     answer = client.retry(lambda: ask_topics(client.any_node(), names))
     partitions = []
     for row in answer.topics:
+        if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise CommandFailedError(f"There is no topic {topic}.")
         raise_for_code(row.error_code)
         partitions += [
             (row.name or "", partition.partition_index)
@@ -158,6 +161,13 @@ def all_partitions(
             if broker_id is None or broker_id in partition.replica_nodes
         ]
     return partitions
+
+
+def require_partition(client: KafkaClient, partition: TopicPartition) -> None:
+    """Refuse what does not exist; leaders would be waited for, in case they come."""
+    topic, index = partition
+    if partition not in all_partitions(client, topic, None):
+        raise CommandFailedError(f"Topic {topic} has no partition {index}.")
 
 
 def end_transaction_of(client: KafkaClient, name: str) -> None:

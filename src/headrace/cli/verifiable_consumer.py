@@ -13,6 +13,7 @@ from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_bootstrap_server, open_client, read_command_config
 from headrace.cli.console_group import group_config
 from headrace.cli.consumer_groups_errors import sentence
+from headrace.cli.consumer_settings import checked_settings, parse_reset
 from headrace.cli.verifiable_events import StopSignal, emit
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
@@ -20,12 +21,10 @@ from headrace.client.groups_consumer import GroupConsumer, GroupConsumerConfig
 from headrace.client.leaders import TopicPartition
 from headrace.client.membership.config import CLASSIC, CONSUMER
 from headrace.client.metadata import ask_topics
-from headrace.client.offsets import EARLIEST, LATEST
 from headrace.records.record import Record
 
 _POLL_MS = 500
 _DEFAULT_STRATEGY = "org.apache.kafka.clients.consumer.RangeAssignor"
-_RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--session-timeout", type=int, default=30_000, metavar="MS", help="of the member")
     add("--verbose", action="store_true", help="tell of every record")
     add("--enable-autocommit", action="store_true", help="commit from time to time only")
-    add("--reset-policy", default="earliest", choices=tuple(_RESETS), help="where to begin")
+    add(
+        "--reset-policy",
+        default="earliest",
+        metavar="POLICY",
+        help="where to begin: earliest (the default), latest, none or by_duration:PnDTnHnMnS",
+    )
     add("--command-config", "--consumer.config", metavar="FILE", help="properties file")
 
 
@@ -84,8 +88,8 @@ def _config(args: argparse.Namespace, settings: dict[str, str]) -> GroupConsumer
         given["partition.assignment.strategy"] = args.assignment_strategy
     if args.group_instance_id is not None:
         given["group.instance.id"] = args.group_instance_id
-    committed = settings.get("isolation.level", "").lower() == "read_committed"
-    return group_config(settings | given, args.group_id, committed, _RESETS[args.reset_policy])
+    reset_to = parse_reset("auto.offset.reset", args.reset_policy)
+    return group_config(checked_settings(settings) | given, args.group_id, reset_to)
 
 
 class VerifiableConsumer:
@@ -124,6 +128,7 @@ class VerifiableConsumer:
 
     def _take(self, batches: list[FetchedBatch]) -> None:
         taken: dict[TopicPartition, list[Record]] = {}
+        epochs: dict[TopicPartition, int] = {}
         arrived = 0
         for batch in batches:
             if batch.error is not None:
@@ -134,10 +139,11 @@ class VerifiableConsumer:
             if not rows:
                 continue
             taken.setdefault(batch.partition, []).extend(rows)
+            epochs[batch.partition] = batch.leader_epoch
             self._count += len(rows)
         if taken:
             self._tell(taken, arrived)
-            self._commit({tp: rows[-1].offset + 1 for tp, rows in taken.items()})
+            self._commit({tp: rows[-1].offset + 1 for tp, rows in taken.items()}, epochs)
 
     def _tell(self, taken: dict[TopicPartition, list[Record]], arrived: int) -> None:
         summaries = []
@@ -154,9 +160,11 @@ class VerifiableConsumer:
             summaries.append({**_partition(tp), "count": len(rows), **offsets})
         emit("records_consumed", count=arrived, partitions=summaries)
 
-    def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+    def _commit(
+        self, offsets: dict[TopicPartition, int], epochs: dict[TopicPartition, int]
+    ) -> None:
         for partition, offset in offsets.items():
-            self._group.took(partition, offset)
+            self._group.took(partition, offset, epochs[partition])
         if self._commits_itself:
             return
         rows = [{**_partition(tp), "offset": offset} for tp, offset in offsets.items()]

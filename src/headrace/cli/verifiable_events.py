@@ -19,14 +19,18 @@ def emit(name: str, **fields: object) -> None:
 
 
 class StopSignal:
-    """Set by SIGTERM and SIGINT: the tool ends what it is doing and closes in order."""
+    """Set by SIGTERM and SIGINT: the tool ends what it is doing and closes in order.
 
-    def __init__(self) -> None:
+    Who sends a second one will not wait for that.
+    """
+
+    def __init__(self, *signals: signal.Signals) -> None:
+        self._signals = signals or (signal.SIGTERM, signal.SIGINT)
         self.is_set = False
 
     def __enter__(self) -> StopSignal:
         self._before: dict[signal.Signals, Callable[..., object] | int | None] = {}
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in self._signals:
             with suppress(ValueError):  # not in the main thread: nobody sends signals here
                 self._before[number] = signal.signal(number, self._stop)
         return self
@@ -36,4 +40,6 @@ class StopSignal:
             signal.signal(number, handler)
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        if self.is_set:
+            raise KeyboardInterrupt
         self.is_set = True

@@ -10,15 +10,21 @@ import time
 
 from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_bootstrap_server, open_client, read_command_config
+from headrace.cli.console_producer import linger_ms, producer_config
 from headrace.cli.consumer_groups_errors import java_text, sentence
 from headrace.cli.verifiable_events import StopSignal, emit
 from headrace.client.blocking import KafkaClient
 from headrace.client.leaders import TopicPartition
-from headrace.client.producing import ProducerConfig, RecordSender
+from headrace.client.producing import RecordSender
 from headrace.records.record import Record
 
-#: Records wait at most so long for others to go with them.
-_LINGER_SECONDS = 0.005
+#: What holds where neither an option nor the file says otherwise; Kafka's defaults.
+_DEFAULTS = {
+    "batch.size": "16384",
+    "linger.ms": "5",
+    "max.block.ms": "60000",
+    "request.timeout.ms": "30000",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    settings = read_command_config(args.command_config)
+    # The file goes before --acks, as it does in Kafka's tool.
+    settings = _DEFAULTS | {"acks": str(args.acks)} | read_command_config(args.command_config)
     with open_client(args, "verifiable-producer", settings) as client, StopSignal() as stop:
-        producer = VerifiableProducer(client, args)
+        producer = VerifiableProducer(client, args, settings)
         start = time.monotonic()
         try:
             producer.run(stop)
@@ -57,9 +64,12 @@ def run(args: argparse.Namespace) -> int:
 class VerifiableProducer:
     """One run of the tool."""
 
-    def __init__(self, client: KafkaClient, args: argparse.Namespace) -> None:
+    def __init__(
+        self, client: KafkaClient, args: argparse.Namespace, settings: dict[str, str]
+    ) -> None:
         self._args = args
-        config = ProducerConfig(acks=args.acks)
+        self._linger_seconds = linger_ms(settings) / 1000
+        config = producer_config(settings)
         self._sender = RecordSender(client, args.topic, config, self._failed, self._acked)
         self.sent = 0
         self.acked = 0
@@ -73,7 +83,7 @@ class VerifiableProducer:
             self._send(number)
             number += 1
             now = time.monotonic()
-            if now >= flushed + _LINGER_SECONDS:
+            if now >= flushed + self._linger_seconds:
                 self._sender.flush()
                 flushed = time.monotonic()
             if self._args.throughput > 0:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from headrace.client.connection import BlockingConnection
 from headrace.client.leaders import TopicPartition
+from headrace.client.resetting import ResetPolicy
 from headrace.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 #: The last version that names topics; later ones need their ids.
@@ -22,8 +23,8 @@ class FetchConfig:
     max_bytes: int = 50 * 1024 * 1024
     partition_max_bytes: int = 1024 * 1024
     read_committed: bool = False
-    #: Where to go on when an offset is gone: a timestamp for ListOffsets, or None for an error.
-    reset_to: int | None = None
+    #: Where to go on when an offset is gone.
+    reset_to: ResetPolicy = None
 
 
 def post_fetch(

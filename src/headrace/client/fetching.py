@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from headrace.base.errors import RETRIABLE, ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
@@ -12,17 +12,24 @@ from headrace.client.errors import ConnectionFailedError, error_for_code
 from headrace.client.fetch_request import FetchConfig, post_fetch
 from headrace.client.fetched import FetchedBatch, read_fetched
 from headrace.client.leaders import NO_LEADER, TopicPartition, find_leaders, group_by_leader
-from headrace.client.offsets import list_offsets, require_offsets
 from headrace.client.readable import wait_readable
+from headrace.client.resetting import reset_positions
 from headrace.protocol.messages.fetch import FetchResponse, PartitionData
 
 
 class PartitionReader:
     """Reads any number of partitions; each `poll` asks all their leaders at the same time."""
 
-    def __init__(self, client: KafkaClient, config: FetchConfig) -> None:
+    def __init__(
+        self,
+        client: KafkaClient,
+        config: FetchConfig,
+        on_reset: Callable[[dict[TopicPartition, int]], None] | None = None,
+    ) -> None:
+        """`on_reset` hears of offsets that were gone, and where reading goes on instead."""
         self._client = client
         self._config = config
+        self._on_reset = on_reset
         self.positions: dict[TopicPartition, int] = {}
         self._leaders: dict[TopicPartition, int] = {}
         self._back_off = False
@@ -120,8 +127,15 @@ class PartitionReader:
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             if self._config.reset_to is None:
                 raise error_for_code(code)
-            found = list_offsets(self._client, {partition: self._config.reset_to})
-            self.positions |= require_offsets(found)
+            found = reset_positions(
+                self._client,
+                [partition],
+                self._config.reset_to,
+                read_committed=self._config.read_committed,
+            )
+            self.positions |= found
+            if self._on_reset is not None:
+                self._on_reset(found)
         elif code in RETRIABLE:
             self._leaders.pop(partition, None)
             self._back_off = True

@@ -17,7 +17,7 @@ from headrace.client.leaders import TopicPartition
 from headrace.client.membership.config import MemberConfig
 from headrace.client.membership.machine import Change
 from headrace.client.membership.member import GroupMember
-from headrace.client.offsets import list_offsets, require_offsets
+from headrace.client.resetting import reset_positions
 
 #: After these the member is in the group no more, and has to join again.
 _LOST = (
@@ -26,9 +26,6 @@ _LOST = (
     ErrorCode.FENCED_MEMBER_EPOCH,
 )
 _STALE_ATTEMPTS = 3
-
-#: Where to begin when nothing is committed: a timestamp for ListOffsets, or None for an error.
-ResetPolicy = int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +69,9 @@ class GroupConsumer:
         self._has_joined = False
         self._look_at = 0.0
         self._commit_at = 0.0
-        self._taken: dict[TopicPartition, int] = {}
-        self.reader = PartitionReader(client, config.fetch)
+        #: What is dealt with and not committed yet.
+        self._taken: dict[TopicPartition, CommittedOffset] = {}
+        self.reader = PartitionReader(client, config.fetch, self._was_reset)
 
     def keep_up(self, wait_ms: int = 0) -> None:
         """Do what the group wants of its members now.
@@ -87,18 +85,21 @@ class GroupConsumer:
         elif self._config.enable_auto_commit and time.monotonic() >= self._commit_at:
             self._auto_commit()
 
-    def took(self, partition: TopicPartition, next_offset: int) -> None:
-        """All records of a partition before this offset are dealt with."""
+    def took(self, partition: TopicPartition, next_offset: int, leader_epoch: int = -1) -> None:
+        """All records of a partition before this offset are dealt with; the last's epoch."""
         if partition in self.reader.positions:
-            self._taken[partition] = next_offset
+            self._taken[partition] = CommittedOffset(next_offset, leader_epoch)
 
     def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> None:
         """Commit these offsets, or how far all partitions are; raises what the group says."""
-        wanted = dict(self._taken if offsets is None else offsets)
-        rows = {partition: CommittedOffset(offset) for partition, offset in wanted.items()}
+        if offsets is None:
+            rows = dict(self._taken)
+        else:
+            rows = {partition: CommittedOffset(offset) for partition, offset in offsets.items()}
         self._commit(rows)
-        for partition, offset in wanted.items():
-            if self._taken.get(partition) == offset:
+        for partition, row in rows.items():
+            taken = self._taken.get(partition)
+            if taken is not None and taken.offset == row.offset:
                 del self._taken[partition]
 
     def close(self) -> None:
@@ -163,8 +164,23 @@ class GroupConsumer:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"Undefined offset with no reset policy for partitions: [{names}]",
             )
-        wanted = dict.fromkeys(new, self._config.fetch.reset_to)
-        return positions | require_offsets(list_offsets(self._client, wanted))
+        found = reset_positions(
+            self._client,
+            new,
+            self._config.fetch.reset_to,
+            read_committed=self._config.fetch.read_committed,
+        )
+        self._was_reset(found)
+        return positions | found
+
+    def _was_reset(self, found: dict[TopicPartition, int]) -> None:
+        """Where reading begins is committed even if nothing comes: the next member reads on there.
+
+        Otherwise what arrives between two members would be before the end that the second finds.
+        There is no epoch to such an offset, as in Java's consumer: nothing was read there.
+        """
+        if self._config.enable_auto_commit:
+            self._taken |= {tp: CommittedOffset(offset) for tp, offset in found.items()}
 
     # ---------------------------------------------------------------- commits
 

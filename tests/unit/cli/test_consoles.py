@@ -31,7 +31,6 @@ from headrace.protocol.messages.produce import (
 )
 from headrace.records.batch import iter_headers, read_header, stamp
 from tests.unit.client.scripted_broker import Answer, Script, ScriptedBroker
-from tests.unit.client.scripted_groups import coordinate_one_member
 
 
 class Store:
@@ -172,40 +171,11 @@ def test_consumer_options_that_make_no_sense(
     assert consume(monkeypatch, broker, *args)[0] == 2
 
 
-def test_a_group_goes_on_where_it_stopped(
+def test_a_reader_may_begin_with_what_is_so_old(
     monkeypatch: pytest.MonkeyPatch, broker: ScriptedBroker
 ) -> None:
-    offsets = coordinate_one_member(broker)
-    text = b"".join(b"%d\n" % number for number in range(10))
-    assert produce(monkeypatch, broker, text, "--batch-size", "1") == 0
-    args = ("--group", "g", "--from-beginning", "--timeout-ms", "50")
-    _, first = consume(monkeypatch, broker, *args, "--max-messages", "3")
-    assert sum(offsets.values()) == 3
-    _, rest = consume(monkeypatch, broker, *args)
-    assert sorted(first + rest) == [str(number) for number in range(10)]
-    assert sum(offsets.values()) == 10
-    assert consume(monkeypatch, broker, *args)[1] == []
-
-
-def test_a_group_commits_nothing_if_told_so(
-    monkeypatch: pytest.MonkeyPatch, broker: ScriptedBroker
-) -> None:
-    offsets = coordinate_one_member(broker)
-    assert produce(monkeypatch, broker, b"1\n2\n") == 0
-    args = ("--group", "g", "--from-beginning", "--timeout-ms", "50")
-    settings = ("--command-property", "enable.auto.commit=false")
-    assert sorted(consume(monkeypatch, broker, *args, *settings)[1]) == ["1", "2"]
-    assert offsets == {}
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["--group", "g", "--partition", "0"],
-        ["--group", "g", "--command-property", "group.id=h"],
-    ],
-)
-def test_a_group_and_options_that_contradict_it(
-    monkeypatch: pytest.MonkeyPatch, broker: ScriptedBroker, args: list[str]
-) -> None:
-    assert consume(monkeypatch, broker, *args)[0] == 2
+    assert produce(monkeypatch, broker, b"1\n") == 0
+    reset = ("--command-property", "auto.offset.reset=by_duration:PT1H")
+    assert consume(monkeypatch, broker, *reset, "--timeout-ms", "20")[0] == 0
+    (asked,) = [request for request in broker.asked if isinstance(request, ListOffsetsRequest)]
+    assert all(row.timestamp > 0 for row in asked.topics[0].partitions)

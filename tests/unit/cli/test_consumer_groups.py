@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from headrace.base.errors import ErrorCode
-from headrace.cli.consumer_groups_scenarios import parse_datetime, parse_duration, read_plan
+from headrace.cli.consumer_groups_scenarios import parse_datetime, read_plan
+from headrace.cli.durations import parse_duration
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.main import main
 from headrace.client.groups_protocol import write_assignment
@@ -25,8 +26,9 @@ from headrace.protocol.messages.list_groups import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
+from headrace.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from headrace.protocol.messages.offset_commit import OffsetCommitRequest
-from tests.unit.client.scripted_broker import ScriptedBroker
+from tests.unit.client.scripted_broker import Answer, ScriptedBroker
 from tests.unit.client.scripted_groups import END, FIRST, IN_BETWEEN, coordinate
 
 
@@ -243,3 +245,60 @@ def test_a_plan_with_bad_lines_is_refused_with_their_number(tmp_path: Path) -> N
     plan.write_text("t,0,5\nt,one,7\n")
     with pytest.raises(CommandFailedError, match="line 2"):
         read_plan(str(plan), "g")
+
+
+@pytest.mark.parametrize(
+    ("regex", "reason"),
+    [
+        ("a.*b", None),
+        (r"\pL+", None),
+        ("(?<x>a)", None),
+        ("[[:alpha:]]", None),
+        ("(?=a)b", "invalid or unsupported Perl syntax"),
+        ("(a", "missing closing )"),
+        ("a**", "invalid nested repetition operator"),
+    ],
+)
+def test_patterns_are_read_as_brokers_read_them(
+    capsys: pytest.CaptureFixture[str], regex: str, reason: str | None
+) -> None:
+    assert main(["consumer-groups", "--validate-regex", regex]) == 0
+    verdict = "valid" if reason is None else f"invalid: {reason}"
+    assert capsys.readouterr().out == f"The regular expression `{regex}` is {verdict}.\n"
+    assert main(["consumer-groups", "--validate-regex", regex, "-o", "json"]) == 0
+    told = {"regex": regex, "valid": reason is None, "error": reason}
+    assert json.loads(capsys.readouterr().out) == told
+
+
+def test_json_stands_alone_and_what_is_worth_saying_beside_it(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    list_offsets = broker.scripts[ApiKey.LIST_OFFSETS]
+
+    def no_record_is_later(request: ListOffsetsRequest, version: int) -> Answer:
+        answer = list_offsets(request, version)
+        assert isinstance(answer, ListOffsetsResponse)
+        for asked, told in zip(request.topics, answer.topics, strict=True):
+            for one, row in zip(asked.partitions, told.partitions, strict=True):
+                row.offset = row.offset if one.timestamp < 0 else -1
+        return answer
+
+    broker.scripts[ApiKey.LIST_OFFSETS] = no_record_is_later
+    reset = ("--reset-offsets", "--group", "g", "--topic", "t:0", "--dry-run", "-o", "json")
+    assert run(broker, *reset, "--by-duration", "-PT1H") == 0
+    printed = capsys.readouterr()
+    (row,) = json.loads(printed.out)["offsets"]
+    assert row["newOffset"] == END
+    assert printed.err.startswith("Warn: Partition 0 from topic t is empty.")
+
+    plan = tmp_path / "plan.csv"
+    plan.write_text("other,t,0,5\n")
+    assert run(broker, *reset, "--from-file", str(plan)) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"offsets": []}
+    assert printed.err == "Error: No reset plan for group g found\n"
+
+    assert run(broker, "--describe", "--group", "nope", "-o", "json") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "Group nope not found." in printed.err

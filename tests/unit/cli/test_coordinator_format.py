@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from headrace.cli.record_format import find_format
+from headrace.cli.failure import UsageError
+from headrace.cli.record_format import find_format, find_json_format
 from headrace.client.fetched import FetchedBatch
 from headrace.groups import records as groups
 from headrace.protocol.compiler import encode
@@ -66,3 +67,23 @@ def test_a_record_that_cannot_be_read_is_told_with_its_offset() -> None:
     with pytest.raises(ValueError, match="offset 77"):
         find_format("OffsetsMessageFormatter", {})(BATCH, broken)
     assert find_format("OffsetsMessageFormatter", {})(BATCH, Record(1, 0, None, b"", ())) == b""
+
+
+def test_documents_are_printed_as_they_are_where_json_is_asked_for() -> None:
+    name = "org.apache.kafka.tools.consumer.OffsetsMessageFormatter"
+    row = record(OFFSET_KEY)
+    assert find_json_format(name, {})(BATCH, row) == find_format(name, {})(BATCH, row)
+
+
+@pytest.mark.parametrize(
+    ("formatter", "properties"),
+    [
+        ("LoggingMessageFormatter", {}),
+        ("io.confluent.kafka.formatter.AvroMessageFormatter", {}),
+        ("DefaultMessageFormatter", {"schema.registry.url": "http://registry:8081"}),
+        ("DefaultMessageFormatter", {"key.deserializer": "LongDeserializer"}),
+    ],
+)
+def test_what_json_would_leave_out_is_refused(formatter: str, properties: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="-o json and "):
+        find_json_format(formatter, properties)

@@ -14,6 +14,11 @@ from headrace.protocol.messages import describe_producers as producers
 from headrace.protocol.messages import describe_transactions as transactions
 from headrace.protocol.messages import list_transactions as listing
 from headrace.protocol.messages import write_txn_markers as markers
+from headrace.protocol.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from headrace.protocol.messages.metadata import MetadataResponseTopic
 from tests.unit.client.scripted_broker import ScriptedBroker
 from tests.unit.client.scripted_groups import coordinate
 
@@ -100,17 +105,18 @@ def test_an_unknown_transactional_id_is_an_error(
     assert "transactional-id `nope`" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("partitions", "hanging"), [([0], ["8"]), ([], ["7", "8"])])
+@pytest.mark.parametrize(("partitions", "hanging"), [([0], [8]), ([], [7, 8])])
 def test_a_transaction_hangs_when_its_coordinator_does_not_know_the_partition(
     broker: ScriptedBroker,
     capsys: pytest.CaptureFixture[str],
     partitions: list[int],
-    hanging: list[str],
+    hanging: list[int],
 ) -> None:
     knows(broker, partitions=partitions)
     assert run(broker, "-o", "json", "find-hanging", "--topic", "t") == 0
     rows = json.loads(capsys.readouterr().out)["hangingTransactions"]
-    assert [row["ProducerId"] for row in rows] == hanging
+    assert [row["producerId"] for row in rows] == hanging
+    assert all(row["durationMinutes"] > 60 for row in rows)
 
 
 def test_the_search_needs_a_scope(broker: ScriptedBroker) -> None:
@@ -143,3 +149,53 @@ def test_abort_writes_a_marker_for_the_producer_at_the_offset(
     assert "starting at offset 61 on partition t-0" in capsys.readouterr().err
     assert run(broker, *at) == 1
     assert run(broker, *at, "--producer-id", "8") == 1
+
+
+def test_json_has_numbers_and_null_under_names_like_those_of_other_tools(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    knows(broker, partitions=[0])
+    for place in (("-o", "json", "list"), ("list", "-o", "json")):
+        assert run(broker, *place) == 0
+        (listed,) = json.loads(capsys.readouterr().out)["transactions"]
+        assert listed == {
+            "transactionalId": "id",
+            "coordinator": 1,
+            "producerId": 7,
+            "transactionState": "Ongoing",
+        }
+    assert run(broker, "describe", "--transactional-id", "id", "-o", "json") == 0
+    (described,) = json.loads(capsys.readouterr().out)["transactions"]
+    assert described["currentTransactionStartTimeMs"] is None
+    assert described["topicPartitions"] == [{"topic": "t", "partition": 0}]
+    partition = ("--topic", "t", "--partition", "0")
+    assert run(broker, "describe-producers", *partition, "-o", "json") == 0
+    rows = json.loads(capsys.readouterr().out)["producers"]
+    assert [row["currentTransactionStartOffset"] for row in rows] == [50, 60, None]
+
+
+@pytest.mark.parametrize("command", ["describe-producers", "find-hanging", "abort"])
+def test_a_partition_that_does_not_exist_is_told_at_once(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    start = ("--start-offset", "1") if command == "abort" else ()
+    assert run(broker, command, "--topic", "t", "--partition", "5", *start) == 1
+    assert capsys.readouterr().err == "Topic t has no partition 5.\n"
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    missing = MetadataResponseTopic(name="nope", error_code=code)
+    metadata = broker.metadata()
+    metadata.topics = [missing]
+    broker.scripts[ApiKey.METADATA] = lambda _r, _v: metadata
+    assert run(broker, command, "--topic", "nope", "--partition", "0", *start) == 1
+    assert capsys.readouterr().err == "There is no topic nope.\n"
+
+
+@pytest.mark.parametrize("flag", ["--transactionalId", "--transactional-id"])
+def test_a_transaction_is_ended_under_kafkas_flag_and_under_the_usual_one(
+    broker: ScriptedBroker, flag: str
+) -> None:
+    broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda _r, _v: InitProducerIdResponse()
+    assert run(broker, "forceTerminateTransaction", flag, "id") == 0
+    request = broker.asked[-1]
+    assert isinstance(request, InitProducerIdRequest)
+    assert request.transactional_id == "id"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from headrace.cli.main import main
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.produce import (
     PartitionProduceResponse,
+    ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
+from headrace.records.batch import read_header
+from headrace.records.codecs import Codec
 from tests.unit.cli.test_consoles import broker
 from tests.unit.client.scripted_broker import ScriptedBroker
 from tests.unit.client.scripted_groups import coordinate_one_member
@@ -90,3 +94,46 @@ def test_a_consumer_tells_what_it_is_given_reads_and_commits(
     assert all(row["success"] for row in rows if row["name"] == "offsets_committed")
     assert [row["name"] for row in rows[-2:]] == ["partitions_revoked", "shutdown_complete"]
     assert sum(offsets.values()) == 4
+
+
+def test_the_producers_file_reaches_the_producer(broker: ScriptedBroker, tmp_path: Path) -> None:
+    file = tmp_path / "producer.properties"
+    file.write_text("acks=1\ncompression.type=gzip\n")
+    assert produce(broker, "--max-messages", "1", "--producer.config", str(file)) == 0
+    (request,) = [each for each in broker.asked if isinstance(each, ProduceRequest)]
+    (data,) = request.topic_data[0].partition_data
+    assert data.records is not None
+    assert (request.acks, read_header(data.records).codec) == (1, Codec.GZIP)
+
+
+@pytest.mark.parametrize("setting", ["acks=2", "linger.ms=soon", "batch.size=-1"])
+def test_a_producers_setting_that_cannot_be_meant_is_refused(
+    broker: ScriptedBroker, tmp_path: Path, setting: str
+) -> None:
+    file = tmp_path / "producer.properties"
+    file.write_text(setting)
+    assert produce(broker, "--max-messages", "1", "--command-config", str(file)) == 2
+    assert not any(isinstance(request, ProduceRequest) for request in broker.asked)
+
+
+@pytest.mark.parametrize("setting", ["isolation.level=committed", "fetch.max.bytes=1k"])
+def test_a_consumers_setting_that_cannot_be_meant_is_refused(
+    broker: ScriptedBroker, tmp_path: Path, setting: str
+) -> None:
+    file = tmp_path / "consumer.properties"
+    file.write_text(setting)
+    assert consume(broker, "--command-config", str(file)) == 1
+    assert consume(broker, "--reset-policy", "soon") == 1
+    assert broker.asked == []
+
+
+def test_only_who_commits_from_time_to_time_commits_where_it_began(
+    broker: ScriptedBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offsets = coordinate_one_member(broker)
+    assert produce(broker, "--max-messages", "1") == 0
+    assert consume(broker, "--max-messages", "1") == 0
+    assert sorted(offsets.values()) == [1]
+    offsets.clear()
+    assert consume(broker, "--max-messages", "1", "--enable-autocommit") == 0
+    assert sorted(offsets.values()) == [0, 1]
