@@ -116,9 +116,13 @@ $(CACHE)/java/spark/.resolved: tests/java/spark/pom.xml
 	  -DincludeScope=runtime -DoutputDirectory=$(abspath $(@D))
 	@touch $@
 
+# Other seeds at every run; `HEADRACE_SEEDS=1234 make sim` plays one again, 1-9999 a range.
 .PHONY: sim
-sim: setup ## Simulated clusters under seeded faults
-	$(BIN)/python -m headrace.testing.simulation
+sim: setup ## Random schedules of groups and transactions with thousands of new seeds
+	@first=$$(date +%s); export HEADRACE_SEEDS=$${HEADRACE_SEEDS:-$$first-$$((first + 5999))}; \
+	echo "Seeds $$HEADRACE_SEEDS"; \
+	$(BIN)/python -m pytest -n 2 tests/unit/groups/test_random_schedules.py \
+	  tests/unit/groups/consumer/test_schedules.py tests/unit/transactions/test_chance.py
 
 .PHONY: faults
 faults: setup packages spark ## Real processes: kill -9, full disks, bad bytes

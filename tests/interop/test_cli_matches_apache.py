@@ -260,6 +260,47 @@ def test_committed_readers_see_the_same(node: ApacheKafka, tools: ToolJvm) -> No
     assert ours == tools.run("ConsoleConsumer", *args).stdout
 
 
+#: Each with a topic of its own; figures are masked, their number of decimals is not.
+_MEASUREMENTS = {
+    ("producer-perf-test", "ProducerPerformance"): """
+        {server} --topic {to} --num-records 50 --record-size 10 --throughput -1
+        {server} --topic {to} --num-records 50 --payload-monotonic --throughput 900
+        {server} --topic {to} --num-records 9 --record-size 9 --throughput 90 --warmup-records 4
+        {server} --topic {to} --num-records 9 --record-size 9 --throughput -1 --transactional-id t
+    """,
+    ("consumer-perf-test", "ConsumerPerformance"): """
+        {server} --topic codecs --num-records 50
+        {server} --topic codecs --num-records 50 --hide-header --date-format HH:mm
+    """,
+    ("e2e-latency", "EndToEndLatency"): """
+        {server} --topic {to} --num-records 3 --producer-acks all --record-size 10
+        {address} {to} 3 1 10
+    """,
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "line"), _cases(_MEASUREMENTS))
+def test_a_tool_that_measures_prints_the_same(
+    node: ApacheKafka, tools: ToolJvm, ours: str, theirs: str, line: str
+) -> None:
+    server = f"--bootstrap-server {node.bootstrap}"
+    args = {
+        who: line.format(server=server, address=node.bootstrap, to=f"of-{who}").split()
+        for who in ("us", "apache")
+    }
+    mine = headrace(ours, *args["us"]).stdout
+    apaches = tools.run(theirs, *args["apache"]).stdout
+    assert _masked(mine.replace("of-us", "of-apache")) == _masked(apaches)
+
+
+def _masked(text: str) -> list[str]:
+    text = re.sub(r"\t[\d.]+", "\t0.0", text)  # of these Java prints as many decimals as there are
+    text = re.sub(r"(?<![\d.])\d+(?![\d.]*th)", "0", text)
+    return re.sub(
+        r"(?<=\.)\d+(?!\d*th)", lambda decimals: "0" * len(decimals[0]), text
+    ).splitlines()
+
+
 def test_deleted_records_are_told_the_same(
     node: ApacheKafka, tools: ToolJvm, tmp_path: Path
 ) -> None:

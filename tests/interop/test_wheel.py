@@ -120,17 +120,39 @@ def test_a_node_comes_up_and_the_tools_talk_to_it(installed: Installed, up: str)
 
 def test_the_embedded_node_works_without_any_extra(installed: Installed) -> None:
     program = """
-        import socket
         from headrace.testing import EmbeddedKafka
 
         with EmbeddedKafka() as kafka:
-            host, port = kafka.bootstrap_servers.split(":")
-            with socket.create_connection((host, int(port))):
-                print("answers")
+            topic = kafka.topic(partitions=2)
+            kafka.produce(topic, ["one", "two"], ["k", "k"])
+            print([(record.key, record.value) for record in kafka.consume(topic, 2)])
     """
     source = installed.home / "embedded.py"
     source.write_text(textwrap.dedent(program))
-    assert installed.run(str(installed.python), str(source)) == "answers\n"
+    read = installed.run(str(installed.python), str(source))
+    assert read == "[(b'k', b'one'), (b'k', b'two')]\n"
+
+
+def test_pytest_finds_the_fixture_of_the_wheel(installed: Installed) -> None:
+    pins = installed.home / "pytest.txt"
+    pins.write_text(_pins_of("iniconfig", "packaging", "pluggy", "pygments", "pytest"))
+    pip = (str(installed.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    installed.run(*pip, "--require-hashes", "-r", str(pins))
+    program = """
+        def test_a_record_goes_in_and_out(kafka):
+            topic = kafka.topic()
+            kafka.produce(topic, ["hello"])
+            assert [record.value for record in kafka.consume(topic, 1)] == [b"hello"]
+    """
+    (installed.home / "test_fixture.py").write_text(textwrap.dedent(program))
+    assert "1 passed" in installed.run(str(installed.python), "-m", "pytest", "test_fixture.py")
+
+
+def _pins_of(*names: str) -> str:
+    """The lines of these packages from what the checkout's own environment is pinned to."""
+    text = (REPOSITORY / "requirements" / "dev.txt").read_text()
+    pins = {pin.partition("==")[0]: pin for pin in re.split(r"\n(?=\S)", text) if "==" in pin}
+    return "\n".join(pins[name] for name in names) + "\n"
 
 
 def test_compaction_and_recompression_find_their_helper_process(

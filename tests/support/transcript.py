@@ -1,8 +1,9 @@
 """The same tool commands against two nodes, and what they print, made comparable.
 
 A script has a command a line: a tool's class name and its arguments, `--bootstrap-server` left
-out. A line that begins with `!` must fail; `<<<` gives the lines of standard input, separated by
-`|`. A line `# mask EXPRESSION` names what differs from run to run; other comments are for readers.
+out; a word `@controller` in it asks the controller instead. A line that begins with `!` must fail;
+`<<<` gives the lines of standard input, separated by `|`. A line `# mask EXPRESSION` names what
+differs from run to run; other comments are for readers.
 """
 
 import re
@@ -14,6 +15,7 @@ from tests.support.node import Node
 from tests.support.tool_jvm import ToolJvm
 
 _MASK = "# mask "
+_AT_CONTROLLER = "@controller"
 #: Ids that are drawn anew for every cluster and topic.
 _RANDOM_IDS = (r"TopicId: \S+", r"Cluster ?I[dD]: +\S+")
 
@@ -49,7 +51,11 @@ def _run(text: str, node: Node, tools: ToolJvm, masked: tuple[str, ...]) -> Line
     command, _, stdin = text.removeprefix("! ").partition(" <<< ")
     tool, *args = shlex.split(command)
     at = 1 if tool == "ClusterTool" else 0  # The only one that wants its subcommand first.
-    args[at:at] = ["--bootstrap-server", node.bootstrap]
+    if _AT_CONTROLLER in args:
+        args.remove(_AT_CONTROLLER)
+        args[at:at] = ["--bootstrap-controller", f"127.0.0.1:{node.controller_port}"]
+    else:
+        args[at:at] = ["--bootstrap-server", node.bootstrap]
     done = tools.run(tool, *args, stdin=stdin.replace("|", "\n") if stdin else None, check=False)
     return Line(
         text,

@@ -10,7 +10,7 @@ from headrace.cli.consumer_groups import chosen_groups, print_error
 from headrace.cli.consumer_groups_lag import PartitionLag, group_lag
 from headrace.cli.consumer_groups_members import members_as_json, print_members
 from headrace.cli.failure import CommandFailedError
-from headrace.cli.output import print_json, wants_json
+from headrace.cli.output import print_json, print_with_heading, styled, wants_json
 from headrace.client.blocking import KafkaClient
 from headrace.client.groups_describe import GroupDescription, describe_groups
 
@@ -62,7 +62,7 @@ def tell_state(group: GroupDescription) -> bool:
 
 def _warn(text: str) -> None:
     sys.stdout.flush()
-    print(text, file=sys.stderr)
+    print(styled(text, "yellow", sys.stderr), file=sys.stderr)
 
 
 # -------------------------------------------------------------------- --offsets
@@ -78,10 +78,12 @@ def _print_offsets(group: GroupDescription, rows: list[PartitionLag], *, verbose
     widths = [size for _, size in head]
     for column in (0, 1, len(head) - 3, len(head) - 2):
         widths[column] = max(15, *(len(row[column]) for row in cells))
-    for row in [[title for title, _ in head], *cells]:
-        line = " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print(f"\n{line}", end="")
+    lines = [
+        " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in [[title for title, _ in head], *cells]
+    ]
     print()
+    print_with_heading(lines)
 
 
 def _offset_cells(group: GroupDescription, row: PartitionLag, *, verbose: bool) -> list[str]:
@@ -115,8 +117,9 @@ def _print_state(group: GroupDescription, *, verbose: bool) -> None:
             ("TARGET-ASSIGNMENT-EPOCH", _text(group.assignment_epoch), 25),
         ]
     row.append(("#MEMBERS", str(len(group.members)), 0))
-    print("\n" + " ".join(title.ljust(width) for title, _, width in row))
-    print(" ".join(cell.ljust(width) for _, cell, width in row))
+    titles = " ".join(title.ljust(width) for title, _, width in row)
+    print()
+    print_with_heading([titles, " ".join(cell.ljust(width) for _, cell, width in row)])
 
 
 # -------------------------------------------------------------------- -o json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headrace.cli.output import print_with_heading
 from headrace.client.groups_describe import GroupDescription, MemberDescription
 from headrace.client.leaders import TopicPartition
 
@@ -41,10 +42,12 @@ def print_members(group: GroupDescription, *, verbose: bool) -> None:
         title: max([size, *(len(row[title]) for row in rows if title not in _FIXED)])
         for title, size in _WIDTHS.items()
     }
-    print()
+    lines = []
     for row in [dict(zip(_WIDTHS, _WIDTHS, strict=True)), *rows]:
         line = "".join(row[title].ljust(widths[title]) + " " for title in titles)
-        print(line + " ".join(row[title].ljust(widths[title]) for title in details))
+        lines.append(line + " ".join(row[title].ljust(widths[title]) for title in details))
+    print()
+    print_with_heading(lines)
 
 
 def _cells(group: GroupDescription, member: MemberDescription) -> dict[str, str]:

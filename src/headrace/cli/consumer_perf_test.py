@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 import random
 import re
+import sys
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from headrace.cli.connecting import add_bootstrap_server
 from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.cli.output import add_output_argument, print_json_line, wants_json
 from headrace.cli.perf_client import collect_settings, librdkafka_settings, load_library
+from headrace.cli.perf_metrics import LibraryMetrics
 
 _MB = 1024.0 * 1024.0
 _COLUMNS = (
-    "data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec,"
-    " rebalance.time.ms, fetch.time.ms, fetch.MB.sec, fetch.nMsg.sec"
+    *("data.consumed.in.MB", "MB.sec", "data.consumed.in.nMsg", "nMsg.sec"),
+    *("rebalance.time.ms", "fetch.time.ms", "fetch.MB.sec", "fetch.nMsg.sec"),
 )
+_SUMMARY = ("start.time", "end.time", *_COLUMNS)
+_INTERVAL = ("time", "threadId", *_COLUMNS)
+Row: TypeAlias = list[str | int | float]
 _BATCH = 10_000
 #: Java's letters of a date, as far as they are needed, with their width.
 _DATE_LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
@@ -25,6 +31,7 @@ _DATE_LETTERS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bootstrap_server(parser)
+    add_output_argument(parser)
     add = parser.add_argument
     topics = parser.add_mutually_exclusive_group(required=True)
     topics.add_argument("--topic", help="the topic to consume")
@@ -41,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a consumer setting, under Java's name",
     )
     add("--command-config", "--consumer.config", metavar="FILE", help="properties file")
-    add("--print-metrics", action="store_true", help="accepted; there are no Java metrics here")
+    add("--print-metrics", action="store_true", help="print librdkafka's statistics at the end")
     add("--show-detailed-stats", action="store_true", help="a line per reporting interval")
     add("--timeout", type=int, nargs="?", const=10_000, default=10_000, metavar="MS", help="idle")
     add("--reporting-interval", type=int, default=5000, metavar="MS", help="of detailed stats")
@@ -68,29 +75,44 @@ def run(args: argparse.Namespace) -> int:
         "max.partition.fetch.bytes": str(args.fetch_size),
         "receive.buffer.bytes": str(args.socket_buffer_size),
     }
+    metrics = LibraryMetrics() if args.print_metrics else None
+    extra = {} if metrics is None else metrics.settings()
     try:
-        consumer = library.Consumer(librdkafka_settings(settings))
+        consumer = library.Consumer({**librdkafka_settings(settings), **extra})
     except library.KafkaException as error:
         raise CommandFailedError(error.args[0].str()) from error
-    if not args.hide_header:
-        first = "time, threadId" if args.show_detailed_stats else "start.time, end.time"
-        print(f"{first}, {_COLUMNS}", flush=True)
+    if not args.hide_header and not wants_json(args):
+        print(", ".join(_INTERVAL if args.show_detailed_stats else _SUMMARY), flush=True)
     progress = Progress(_now_ms())
     try:
         _subscribe(library, consumer, args, progress)
         _consume(library, consumer, args, progress)
         end_ms = _now_ms()
+        if metrics is not None:
+            metrics.wait(consumer.poll)
     finally:
         consumer.close()
     if progress.messages < args.num_records:
         print(
             "WARNING: Exiting before consuming the expected number of records:"
             f" timeout ({args.timeout} ms) exceeded. You can use the --timeout option to increase"
-            " the timeout."
+            " the timeout.",
+            file=sys.stderr if wants_json(args) else sys.stdout,
         )
     if not args.show_detailed_stats:
-        print(summary_line(progress, end_ms, args.date_format))
+        _print_row(args, _SUMMARY, summary_row(progress, end_ms, args.date_format))
+    if metrics is not None:
+        metrics.print(as_json=wants_json(args))
     return 0
+
+
+def _print_row(args: argparse.Namespace, columns: tuple[str, ...], row: Row) -> None:
+    if wants_json(args):
+        kind = "summary" if columns is _SUMMARY else "interval"
+        print_json_line({"kind": kind, **dict(zip(columns, row, strict=True))})
+    else:
+        cells = [f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
+        print(", ".join(cells), flush=True)
 
 
 def _subscribe(library: Any, consumer: Any, args: argparse.Namespace, progress: Progress) -> None:
@@ -136,34 +158,35 @@ def _consume(library: Any, consumer: Any, args: argparse.Namespace, progress: Pr
         now_ms = _now_ms()
         if now_ms - last.started_ms >= args.reporting_interval:
             if args.show_detailed_stats:
-                print(interval_line(last, progress, now_ms, args.date_format), flush=True)
+                row = interval_row(last, progress, now_ms, args.date_format)
+                _print_row(args, _INTERVAL, row)
             last = Progress(now_ms, progress.messages, progress.bytes, progress.rebalance_ms)
 
 
-def summary_line(progress: Progress, end_ms: int, date_format: str) -> str:
+def summary_row(progress: Progress, end_ms: int, date_format: str) -> Row:
     elapsed_ms = max(end_ms - progress.started_ms, 1)
     fetch_ms = max(elapsed_ms - progress.rebalance_ms, 1)
     mb = progress.bytes / _MB
-    return (
-        f"{format_date(progress.started_ms, date_format)}, {format_date(end_ms, date_format)},"
-        f" {mb:.4f}, {1000 * mb / elapsed_ms:.4f}, {progress.messages},"
-        f" {1000 * progress.messages / elapsed_ms:.4f}, {progress.rebalance_ms}, {fetch_ms},"
-        f" {1000 * mb / fetch_ms:.4f}, {1000 * progress.messages / fetch_ms:.4f}"
-    )
+    return [
+        *(format_date(progress.started_ms, date_format), format_date(end_ms, date_format)),
+        *(mb, 1000 * mb / elapsed_ms, progress.messages, 1000 * progress.messages / elapsed_ms),
+        *(progress.rebalance_ms, fetch_ms),
+        *(1000 * mb / fetch_ms, 1000 * progress.messages / fetch_ms),
+    ]
 
 
-def interval_line(last: Progress, now: Progress, now_ms: int, date_format: str) -> str:
+def interval_row(last: Progress, now: Progress, now_ms: int, date_format: str) -> Row:
     elapsed_ms = max(now_ms - last.started_ms, 1)
     rebalance_ms = now.rebalance_ms - last.rebalance_ms
     fetch_ms = elapsed_ms - rebalance_ms
     mb, count = (now.bytes - last.bytes) / _MB, now.messages - last.messages
     fetch_mb = 1000 * mb / fetch_ms if fetch_ms > 0 else 0.0
     fetch_count = 1000 * count / fetch_ms if fetch_ms > 0 else 0.0
-    return (
-        f"{format_date(now_ms, date_format)}, 0, {now.bytes / _MB:.4f},"
-        f" {1000 * mb / elapsed_ms:.4f}, {now.messages}, {1000 * count / elapsed_ms:.4f},"
-        f" {rebalance_ms}, {fetch_ms}, {fetch_mb:.4f}, {fetch_count:.4f}"
-    )
+    return [
+        *(format_date(now_ms, date_format), 0, now.bytes / _MB, 1000 * mb / elapsed_ms),
+        *(now.messages, 1000 * count / elapsed_ms, rebalance_ms, fetch_ms),
+        *(fetch_mb, fetch_count),
+    ]
 
 
 def format_date(time_ms: int, pattern: str) -> str:

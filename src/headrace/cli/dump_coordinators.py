@@ -6,7 +6,7 @@ import base64
 from types import ModuleType
 from typing import Any
 
-from headrace.cli.dump_decoders import compact_json
+from headrace.cli.dump_decoders import Decoded
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.message_json import message_as_json
 from headrace.protocol import embedded
@@ -32,7 +32,7 @@ class CoordinatorDecoder:
                 table = self._keys if name.endswith("Key") else self._values
                 table[cls.record_type] = cls
 
-    def decode(self, record: Record) -> tuple[str | None, str | None]:
+    def decode(self, record: Record) -> tuple[Decoded, Decoded]:
         if record.key is None:
             raise CommandFailedError(
                 f"Failed to decode message at offset {record.offset} using {self._topic} decoder"
@@ -43,17 +43,17 @@ class CoordinatorDecoder:
             return f"Unknown record type {kind} at offset {record.offset}, skipping.", None
         try:
             key = message_as_json(_read(self._keys[kind], 0, record.key), 0)
-            return compact_json({"type": str(kind), "data": key}), self._value(kind, record.value)
+            return {"type": str(kind), "data": key}, self._value(kind, record.value)
         except ProtocolError as error:
             return f"Error at offset {record.offset}, skipping. {error}", None
 
-    def _value(self, kind: int, value: bytes | None) -> str:
+    def _value(self, kind: int, value: bytes | None) -> Decoded:
         if value is None:
             return _DELETED
         version = int.from_bytes(value[:2], "big", signed=True)
         data = message_as_json(_read(self._values[kind], version, value), version)
         _open_consumer_protocol(data)
-        return compact_json({"version": str(version), "data": data})
+        return {"version": str(version), "data": data}
 
 
 def offsets_decoder() -> CoordinatorDecoder:

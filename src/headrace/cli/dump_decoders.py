@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.message_json import message_as_json, record_type
 from headrace.protocol.errors import ProtocolError
 from headrace.records.record import Record
 
+#: Text, a JSON document, or None where there is nothing to print.
+Decoded: TypeAlias = str | dict[str, Any] | None
+
 
 class RecordDecoder(Protocol):
-    """Turns a record's key and value into text; None where there is nothing to print."""
+    """Says what a record's key and value are."""
 
-    def decode(self, record: Record) -> tuple[str | None, str | None]: ...
+    def decode(self, record: Record) -> tuple[Decoded, Decoded]: ...
 
 
 class PlainDecoder:
@@ -24,7 +27,7 @@ class PlainDecoder:
         self._key = _plain_decoder(key_class)
         self._value = _plain_decoder(value_class)
 
-    def decode(self, record: Record) -> tuple[str | None, str | None]:
+    def decode(self, record: Record) -> tuple[Decoded, Decoded]:
         key = None if record.key is None else _decode(self._key, record.key)
         value = None if record.value is None else _decode(self._value, record.value)
         return key, value
@@ -50,7 +53,7 @@ def _decode(width: int, data: bytes) -> str:
 class MetadataDecoder:
     """The records of the metadata log, as JSON."""
 
-    def decode(self, record: Record) -> tuple[str | None, str | None]:
+    def decode(self, record: Record) -> tuple[Decoded, Decoded]:
         from headrace.metadata.record_codec import UnknownRecord, decode_record
 
         value = record.value or b""
@@ -66,7 +69,7 @@ class MetadataDecoder:
             "version": version,
             "data": message_as_json(decoded, version),
         }
-        return None, compact_json(document)
+        return None, document
 
 
 def compact_json(document: object) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 
 from headrace.base.errors import KafkaError
+from headrace.cli.dump_output import DumpOutput
 from headrace.cli.failure import CommandFailedError
 from headrace.log.errors import CorruptIndexError, CorruptSnapshotError
 from headrace.log.offset_index import OffsetIndex
-from headrace.log.producer_entry import NO_TRANSACTION
+from headrace.log.producer_entry import NO_TRANSACTION, ProducerEntry
 from headrace.log.producer_snapshot import read_snapshot
 from headrace.log.time_index import TimeIndex
 from headrace.log.txn_index import TxnIndex
@@ -17,7 +19,7 @@ from headrace.records.batch import HEADER_SIZE, BatchHeader
 from headrace.records.legacy import read_any_header
 
 
-def dump_index_file(path: str, *, sanity_only: bool, verify_only: bool) -> bool:
+def dump_index_file(path: str, args: argparse.Namespace, output: DumpOutput) -> bool:
     """Print a file beside a segment; True if it does not fit its log."""
     stem, kind = os.path.splitext(path)
     name = os.path.basename(stem)
@@ -25,21 +27,19 @@ def dump_index_file(path: str, *, sanity_only: bool, verify_only: bool) -> bool:
         raise CommandFailedError(f"The name of {path} does not begin with an offset.")
     base_offset = int(name)
     if kind == ".txnindex":
-        return _dump_aborted(path, base_offset)
+        return _dump_aborted(path, base_offset, output)
     if kind == ".snapshot":
-        return _dump_producers(path)
+        return _dump_producers(path, output)
     if not os.path.exists(stem + ".log"):
         raise CommandFailedError(f"The log {stem}.log that {path} belongs to does not exist.")
     try:
         with LogFile(stem + ".log") as log:
             if kind == ".index":
                 index = OffsetIndex(path, base_offset)
-                return _dump_offsets(index, log, sanity_only=sanity_only, verify_only=verify_only)
+                return _dump_offsets(index, log, args, output)
             times = TimeIndex(path, base_offset)
             offsets = OffsetIndex(stem + ".index", base_offset)
-            return _dump_times(
-                times, offsets, log, sanity_only=sanity_only, verify_only=verify_only
-            )
+            return _dump_times(times, offsets, log, args, output)
     except CorruptIndexError as error:
         raise CommandFailedError(f"{path} is corrupt: {error}.") from error
 
@@ -75,14 +75,14 @@ class LogFile:
 
 
 def _dump_offsets(
-    index: OffsetIndex, log: LogFile, *, sanity_only: bool, verify_only: bool
+    index: OffsetIndex, log: LogFile, args: argparse.Namespace, output: DumpOutput
 ) -> bool:
     if len(index) == 0:
-        print(f"{index.path} is empty.")
+        output.note(f"{index.path} is empty.")
         return False
-    if sanity_only:
+    if args.index_sanity_check:
         index.check(log.size)
-        print(f"{index.path} passed sanity check.")
+        output.note(f"{index.path} passed sanity check.")
         return False
     mismatches = []
     for relative, position in index.entries():
@@ -91,17 +91,21 @@ def _dump_offsets(
         found = -1 if header is None else header.last_offset
         if found != offset:
             mismatches.append(f"  Index offset: {offset}, log offset: {found}")
-        if not verify_only:
-            print(f"offset: {offset} position: {position}")
+        if not args.verify_index_only:
+            output.entry("offsetIndex", {"offset": offset, "position": position})
     return _report(f"Mismatches in :{os.path.abspath(index.path)}", mismatches)
 
 
 def _dump_times(
-    index: TimeIndex, offsets: OffsetIndex, log: LogFile, *, sanity_only: bool, verify_only: bool
+    index: TimeIndex,
+    offsets: OffsetIndex,
+    log: LogFile,
+    args: argparse.Namespace,
+    output: DumpOutput,
 ) -> bool:
-    if sanity_only:
+    if args.index_sanity_check:
         index.check()
-        print(f"{index.path} passed sanity check.")
+        output.note(f"{index.path} passed sanity check.")
         return False
     mismatches, disorder, missing = [], [], []
     previous = -1
@@ -119,8 +123,8 @@ def _dump_times(
             disorder.append(
                 f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"
             )
-        if not verify_only:
-            print(f"timestamp: {timestamp} offset: {offset}")
+        if not args.verify_index_only:
+            output.entry("timeIndex", {"timestamp": timestamp, "offset": offset})
         previous = timestamp
     path = os.path.abspath(index.path)
     problems = _report(f"Found timestamp mismatch in :{path}", mismatches)
@@ -134,36 +138,49 @@ def _report(title: str, lines: list[str]) -> bool:
     return bool(lines)
 
 
-def _dump_aborted(path: str, base_offset: int) -> bool:
+def _dump_aborted(path: str, base_offset: int, output: DumpOutput) -> bool:
     for txn in TxnIndex(path, base_offset).entries:
-        print(
-            f"version: 0 producerId: {txn.producer_id} firstOffset: {txn.first_offset}"
-            f" lastOffset: {txn.last_offset} lastStableOffset: {txn.last_stable_offset}"
+        output.entry(
+            "abortedTransaction",
+            {
+                "version": 0,
+                "producerId": txn.producer_id,
+                "firstOffset": txn.first_offset,
+                "lastOffset": txn.last_offset,
+                "lastStableOffset": txn.last_stable_offset,
+            },
         )
     return False
 
 
-def _dump_producers(path: str) -> bool:
+def _dump_producers(path: str, output: DumpOutput) -> bool:
     try:
         entries = read_snapshot(path)
     except CorruptSnapshotError as error:
         print(error, file=sys.stderr)
         return True
     for entry in entries:
-        first = entry.txn_first_offset
-        txn = "OptionalLong.empty" if first == NO_TRANSACTION else f"OptionalLong[{first}]"
-        line = (
-            f"producerId: {entry.producer_id} producerEpoch: {entry.epoch}"
-            f" coordinatorEpoch: {entry.coordinator_epoch} currentTxnFirstOffset: {txn}"
-            f" lastTimestamp: {entry.last_timestamp} "
-        )
-        if entry.batches:
-            batch = entry.batches[0]
-            line += (
-                f"firstSequence: {batch.first_sequence} lastSequence: {batch.last_sequence}"
-                f" lastOffset: {batch.last_offset}"
-                f" offsetDelta: {batch.last_offset - batch.first_offset}"
-                f" timestamp: {batch.timestamp}"
-            )
-        print(line)
+        # Kafka leaves a blank behind the line of a producer without a batch.
+        output.entry("producer", _producer_fields(entry), suffix="" if entry.batches else " ")
     return False
+
+
+def _producer_fields(entry: ProducerEntry) -> dict[str, object]:
+    first = entry.txn_first_offset
+    fields: dict[str, object] = {
+        "producerId": entry.producer_id,
+        "producerEpoch": entry.epoch,
+        "coordinatorEpoch": entry.coordinator_epoch,
+        "currentTxnFirstOffset": None if first == NO_TRANSACTION else first,
+        "lastTimestamp": entry.last_timestamp,
+    }
+    if entry.batches:
+        batch = entry.batches[0]
+        fields |= {
+            "firstSequence": batch.first_sequence,
+            "lastSequence": batch.last_sequence,
+            "lastOffset": batch.last_offset,
+            "offsetDelta": batch.last_offset - batch.first_offset,
+            "timestamp": batch.timestamp,
+        }
+    return fields

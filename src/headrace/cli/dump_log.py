@@ -8,9 +8,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from headrace.cli.failure import CommandFailedError
+from headrace.cli.output import add_output_argument, wants_json
 
 if TYPE_CHECKING:
     from headrace.cli.dump_decoders import RecordDecoder
+    from headrace.cli.dump_output import DumpOutput
 
 _EVERYTHING = 2**31 - 1
 _DECODERS = {
@@ -24,6 +26,7 @@ _STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_output_argument(parser)
     add = parser.add_argument
     add("--files", required=True, metavar="FILE,...", help="segments, indexes and snapshots")
     add("--print-data-log", action="store_true", help="print what the records say")
@@ -46,13 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from headrace.cli.dump_output import DumpOutput
+
     decoder = make_decoder(args)
+    output = DumpOutput(as_json=wants_json(args))
     problems = False
     for path in (part.strip() for part in args.files.split(",")):
         if not path:
             continue
-        print(f"Dumping {path}")
-        problems = _dump(path, args, decoder) or problems
+        output.file(path)
+        problems = _dump(path, args, decoder, output) or problems
     return 1 if problems else 0
 
 
@@ -79,7 +85,9 @@ def make_decoder(args: argparse.Namespace) -> RecordDecoder | None:
     return None
 
 
-def _dump(path: str, args: argparse.Namespace, decoder: RecordDecoder | None) -> bool:
+def _dump(
+    path: str, args: argparse.Namespace, decoder: RecordDecoder | None, output: DumpOutput
+) -> bool:
     """Dump one file by its kind; True if it is not as it should be."""
     if not os.path.isfile(path):
         raise CommandFailedError(f"{path} does not exist or is not a file.")
@@ -88,12 +96,10 @@ def _dump(path: str, args: argparse.Namespace, decoder: RecordDecoder | None) ->
         from headrace.cli.dump_records import dump_log
 
         deep = args.deep_iteration or decoder is not None
-        return dump_log(path, decoder if deep else None, args, deep=deep)
+        return dump_log(path, decoder if deep else None, args, output, deep=deep)
     if kind in (".index", ".timeindex", ".txnindex", ".snapshot"):
         from headrace.cli.dump_indexes import dump_index_file
 
-        return dump_index_file(
-            path, sanity_only=args.index_sanity_check, verify_only=args.verify_index_only
-        )
+        return dump_index_file(path, args, output)
     print(f"Ignoring unknown file {path}", file=sys.stderr)
     return False

@@ -9,7 +9,8 @@ import sys
 
 from headrace.base.errors import KafkaError
 from headrace.cli.dump_decoders import RecordDecoder
-from headrace.cli.dump_lines import batch_line, record_line
+from headrace.cli.dump_lines import batch_fields, record_fields
+from headrace.cli.dump_output import DumpOutput
 from headrace.cli.failure import CommandFailedError
 from headrace.records.batch import HEADER_SIZE, MAGIC_V2, BatchHeader
 from headrace.records.checksum import crc32c
@@ -22,10 +23,15 @@ _CHECKED_FROM = 21  # the CRC covers everything from the attributes on
 
 
 def dump_log(
-    path: str, decoder: RecordDecoder | None, args: argparse.Namespace, *, deep: bool
+    path: str,
+    decoder: RecordDecoder | None,
+    args: argparse.Namespace,
+    output: DumpOutput,
+    *,
+    deep: bool,
 ) -> bool:
     """Print a segment or a snapshot; True if a batch of it is not valid."""
-    print(_first_line(path))
+    output.note(_first_line(path))
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if not size:
@@ -33,7 +39,7 @@ def dump_log(
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             view = memoryview(mapped)
             try:
-                return _dump_batches(path, view, decoder, args, deep=deep)
+                return _dump_batches(path, view, decoder, args, output, deep=deep)
             finally:
                 view.release()
 
@@ -56,6 +62,7 @@ def _dump_batches(
     view: memoryview,
     decoder: RecordDecoder | None,
     args: argparse.Namespace,
+    output: DumpOutput,
     *,
     deep: bool,
 ) -> bool:
@@ -67,7 +74,7 @@ def _dump_batches(
     for position, header in iter_any_headers(view, 0, end):
         is_valid = _is_valid(view, position, header)
         is_bad = is_bad or not is_valid
-        print(batch_line(view, position, header, is_valid=is_valid))
+        output.entry("batch", batch_fields(view, position, header, is_valid=is_valid))
         valid_bytes = position + header.size
         if not deep:
             continue
@@ -75,10 +82,12 @@ def _dump_batches(
             if last_offset >= 0 and record.offset != last_offset + 1:
                 gaps.append((last_offset, record.offset))
             last_offset = record.offset
-            print(record_line(header, record, decoder, with_metadata=not args.skip_record_metadata))
+            with_metadata = not args.skip_record_metadata
+            fields = record_fields(header, record, decoder, with_metadata=with_metadata)
+            output.entry("record", fields, prefix="| ")
     if end - valid_bytes > 0 and args.max_bytes == _EVERYTHING:
         name = os.path.basename(path)
-        print(f"Found {end - valid_bytes} invalid bytes at the end of {name}")
+        output.note(f"Found {end - valid_bytes} invalid bytes at the end of {name}")
     if gaps:
         print(f"Non-consecutive offsets in {os.path.abspath(path)}", file=sys.stderr)
         for first, second in gaps:

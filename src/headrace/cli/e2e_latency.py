@@ -8,7 +8,9 @@ import time
 from typing import Any
 
 from headrace.cli.connecting import add_bootstrap_server, open_client
+from headrace.cli.e2e_positions import BY_POSITION, say, take_positions
 from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.cli.output import add_output_argument, print_json_line, wants_json
 from headrace.cli.perf_client import (
     collect_settings,
     librdkafka_settings,
@@ -19,29 +21,38 @@ from headrace.client.blocking import KafkaClient
 from headrace.client.leaders import TopicPartition, find_leaders
 
 _POLL_SECONDS = 60.0
+_SHARES = {"50th": 0.5, "99th": 0.99, "99.9th": 0.999}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bootstrap_server(parser)
+    add_output_argument(parser)
     add = parser.add_argument
-    add("--topic", required=True, help="the topic to use; made with one partition if need be")
-    add("--num-records", type=int, required=True, metavar="N", help="how many records")
-    add("--producer-acks", required=True, choices=("1", "all"), help="acknowledgements")
-    add("--record-size", type=int, required=True, metavar="BYTES", help="size of a value")
+    add("--topic", help="the topic to use; made with one partition if need be (needed)")
+    add("--num-records", type=int, metavar="N", help="how many records (needed)")
+    add("--producer-acks", choices=("1", "all"), help="acknowledgements (needed)")
+    add("--record-size", type=int, metavar="BYTES", help="size of a value (needed)")
     add("--record-key-size", type=int, default=0, metavar="BYTES", help="size of a key")
     add("--num-headers", type=int, default=0, metavar="N", help="headers of a record")
     add("--record-header-key-size", type=int, default=0, metavar="BYTES", help="of a header's name")
     add("--record-header-size", type=int, default=0, metavar="BYTES", help="of its value; -1: null")
     add("--command-config", metavar="FILE", help="properties file")
+    add(
+        "by_position",
+        nargs="*",
+        metavar="VALUE",
+        help=f"deprecated: the values of {', '.join(BY_POSITION)} without their names",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    take_positions(args)
     if args.num_records <= 0:
         raise UsageError("Value for --num-records must be a positive integer.")
     library = load_library()
     settings = collect_settings(args, None)
     with open_client(args, "headrace-e2e-latency") as client:
-        partitions = _ensure_topic(client, args.topic)
+        partitions = _ensure_topic(client, args)
     producer = library.Producer(
         librdkafka_settings({**settings, "linger.ms": "0", "acks": args.producer_acks})
     )
@@ -61,14 +72,22 @@ def run(args: argparse.Namespace) -> int:
         latencies_ms = [_round_trip(producer, consumer, args, n) for n in range(args.num_records)]
     finally:
         consumer.close()
-    print(f"Avg latency: {sum(latencies_ms) / len(latencies_ms):.4f} ms")
-    ordered = sorted(latencies_ms)
-    p50, p99, p999 = (percentile(ordered, share) for share in (0.5, 0.99, 0.999))
-    print(f"Percentiles: 50th = {p50}, 99th = {p99}, 99.9th = {p999}")
+    _print_results(args, sorted(latencies_ms))
     return 0
 
 
-def _ensure_topic(client: KafkaClient, topic: str) -> list[TopicPartition]:
+def _print_results(args: argparse.Namespace, ordered_ms: list[float]) -> None:
+    average_ms = sum(ordered_ms) / len(ordered_ms)
+    shares = {name: percentile(ordered_ms, share) for name, share in _SHARES.items()}
+    if wants_json(args):
+        total = {"records": len(ordered_ms), "avgLatencyMs": average_ms}
+        print_json_line({"kind": "total", **total, "latencyPercentilesMs": shares})
+        return
+    print(f"Avg latency: {average_ms:.4f} ms")
+    print(f"Percentiles: {', '.join(f'{name} = {value}' for name, value in shares.items())}")
+
+
+def _ensure_topic(client: KafkaClient, args: argparse.Namespace) -> list[TopicPartition]:
     """The topic's partitions; one is created if the topic is not there."""
     from headrace.client.errors import raise_for_code
     from headrace.protocol.messages.create_topics import (
@@ -77,12 +96,14 @@ def _ensure_topic(client: KafkaClient, topic: str) -> list[TopicPartition]:
         CreateTopicsResponse,
     )
 
+    topic = args.topic
     partitions = find_leaders(client, [topic])
     if partitions:
         return list(partitions)
-    print(
+    say(
+        args,
         f'Topic "{topic}" does not exist. Will create topic with 1 partition(s) and'
-        " replication factor = 1"
+        " replication factor = 1",
     )
 
     def check(response: CreateTopicsResponse) -> None:
@@ -135,8 +156,15 @@ def _round_trip(producer: Any, consumer: Any, args: argparse.Namespace, number: 
     if message.value() != value:
         raise CommandFailedError("The message value read did not match the message value sent")
     if number % 1000 == 0:
-        print(f"{number}\t{elapsed_ms}", flush=True)
+        _print_progress(args, number, elapsed_ms)
     return elapsed_ms
+
+
+def _print_progress(args: argparse.Namespace, number: int, elapsed_ms: float) -> None:
+    if wants_json(args):
+        print_json_line({"kind": "progress", "record": number, "latencyMs": elapsed_ms})
+    else:
+        print(f"{number}\t{elapsed_ms}", flush=True)
 
 
 def _letters(length: int) -> bytes:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+
 from headrace.cli.failure import CommandFailedError
+from headrace.cli.output import print_json, wants_json
 from headrace.metadata.features import (
     FEATURES,
     LATEST_METADATA_VERSION,
@@ -20,13 +23,18 @@ def level_text(feature: str, level: int) -> str:
     return metadata_version_name(level) if level in METADATA_VERSIONS else f"UNKNOWN {level}"
 
 
-def mapping_lines(release: str | None) -> list[str]:
+def print_mapping(args: argparse.Namespace) -> None:
     """The level of every feature that a release stands for."""
-    text = metadata_version_name(LATEST_METADATA_VERSION) if release is None else release
-    level = parse_release(text)
-    lines = [f"{METADATA_VERSION}={level} ({text})"]
-    lines += [f"{f.name}={f.default_level(level)}" for f in FEATURES.values()]
-    return lines
+    given = args.release_version
+    release = metadata_version_name(LATEST_METADATA_VERSION) if given is None else given
+    version = parse_release(release)
+    levels = {feature.name: feature.default_level(version) for feature in FEATURES.values()}
+    if wants_json(args):
+        print_json({"release": release, "features": {METADATA_VERSION: version, **levels}})
+        return
+    print(f"{METADATA_VERSION}={version} ({release})")
+    for name, level in levels.items():
+        print(f"{name}={level}")
 
 
 def parse_release(text: str) -> int:
@@ -52,26 +60,33 @@ def parse_level(text: str) -> tuple[str, int]:
     return name, level
 
 
-def dependency_lines(texts: list[str]) -> list[str]:
+def print_dependencies(args: argparse.Namespace) -> None:
     """What each `name=level` needs besides."""
-    lines = []
-    for text in texts:
-        name, level = parse_level(text)
-        if name == METADATA_VERSION:
-            if level not in METADATA_VERSIONS:
-                raise CommandFailedError(f"Unknown metadata.version {level}")
-            lines.append(f"{name}={level} ({metadata_version_name(level)}) has no dependencies.")
-            continue
-        feature = FEATURES.get(name)
-        if feature is None:
-            raise CommandFailedError(f"Unknown feature: {name}")
-        if not 0 <= level <= feature.level_max:
-            raise CommandFailedError(f"Feature level {level} is not supported for feature {name}")
-        needs = feature.needs.get(level, {})
-        lines.append(
-            f"{name}={level} requires:" if needs else f"{name}={level} has no dependencies."
-        )
+    found = [(*parsed, _needs(*parsed)) for parsed in map(parse_level, args.feature)]
+    if wants_json(args):
+        rows = [{"feature": name, "level": level, "requires": n} for name, level, n in found]
+        print_json({"features": rows})
+        return
+    for name, level, needs in found:
+        text = _with_name(name, level)
+        print(f"{text} requires:" if needs else f"{text} has no dependencies.")
         for needed, least in needs.items():
-            suffix = f" ({metadata_version_name(least)})" if needed == METADATA_VERSION else ""
-            lines.append(f"    {needed}={least}{suffix}")
-    return lines
+            print(f"    {_with_name(needed, least)}")
+
+
+def _needs(name: str, level: int) -> dict[str, int]:
+    if name == METADATA_VERSION:
+        if level not in METADATA_VERSIONS:
+            raise CommandFailedError(f"Unknown metadata.version {level}")
+        return {}
+    feature = FEATURES.get(name)
+    if feature is None:
+        raise CommandFailedError(f"Unknown feature: {name}")
+    if not 0 <= level <= feature.level_max:
+        raise CommandFailedError(f"Feature level {level} is not supported for feature {name}")
+    return dict(feature.needs.get(level, {}))
+
+
+def _with_name(name: str, level: int) -> str:
+    suffix = f" ({metadata_version_name(level)})" if name == METADATA_VERSION else ""
+    return f"{name}={level}{suffix}"

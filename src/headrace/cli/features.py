@@ -9,13 +9,13 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, describe
 from headrace.cli.feature_levels import (
-    dependency_lines,
     level_text,
-    mapping_lines,
     parse_level,
     parse_release,
+    print_dependencies,
+    print_mapping,
 )
-from headrace.cli.output import add_output_argument, print_json, wants_json
+from headrace.cli.output import add_output_argument, print_fields, print_json, wants_json
 from headrace.client.blocking import KafkaClient
 from headrace.metadata.features import FEATURES, METADATA_VERSION
 
@@ -50,10 +50,10 @@ def _add_change_arguments(parser: argparse.ArgumentParser, form: str, *, unsafe:
 
 def run(args: argparse.Namespace) -> int:
     if args.command == "version-mapping":
-        print("\n".join(mapping_lines(args.release_version)))
+        print_mapping(args)
         return 0
     if args.command == "feature-dependencies":
-        print("\n".join(dependency_lines(args.feature)))
+        print_dependencies(args)
         return 0
     with open_client(args, "headrace-features") as client:
         if args.command == "describe":
@@ -76,12 +76,13 @@ def _describe(client: KafkaClient, args: argparse.Namespace) -> None:
     if wants_json(args):
         print_json({"features": rows, "epoch": epoch})
         return
-    for row in rows:
-        print(
-            f"Feature: {row['name']:<40}  SupportedMinVersion: {row['min']:<15}"
-            f"  SupportedMaxVersion: {row['max']:<15}"
-            f"  FinalizedVersionLevel: {row['level']:<15}  Epoch: {epoch}"
-        )
+    lines = [
+        f"Feature: {row['name']:<40}  SupportedMinVersion: {row['min']:<15}"
+        f"  SupportedMaxVersion: {row['max']:<15}"
+        f"  FinalizedVersionLevel: {row['level']:<15}  Epoch: {epoch}"
+        for row in rows
+    ]
+    print_fields(lines, separator="  +")
 
 
 def _update(client: KafkaClient, args: argparse.Namespace) -> None:

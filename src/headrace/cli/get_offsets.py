@@ -11,7 +11,7 @@ from typing import TypeAlias
 from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, describe
-from headrace.cli.output import add_output_argument, print_json, wants_json
+from headrace.cli.output import add_output_argument, print_json, styled, wants_json
 from headrace.cli.topic_filter import TopicFilter
 from headrace.client import offsets
 from headrace.client.blocking import KafkaClient
@@ -86,7 +86,7 @@ def _print(args: argparse.Namespace, rows: list[tuple[str, int, int]]) -> None:
         print_json({"offsets": [dict(zip(keys, row, strict=True)) for row in rows]})
         return
     for topic, index, offset in rows:
-        print(f"{topic}:{index}:{offset}")
+        print(f"{styled(topic, 'bold')}:{index}:{offset}")
 
 
 def parse_time(text: str) -> int:

@@ -8,7 +8,7 @@ from headrace.base.errors import KafkaError
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, UsageError, describe
 from headrace.cli.java_order import hash_order
-from headrace.cli.output import add_output_argument, print_json, wants_json
+from headrace.cli.output import add_output_argument, print_json, print_with_heading, wants_json
 from headrace.client.groups import list_groups
 from headrace.protocol.messages.list_groups import ListedGroup
 
@@ -84,6 +84,7 @@ def _cells(group: ListedGroup) -> tuple[str, str, str]:
 def _print(groups: list[ListedGroup]) -> None:
     rows = [_cells(group) for group in groups]
     width = max([20, *(len(cell) for row in rows for cell in row)])
-    print(" ".join(title.ljust(width) for title in ("GROUP", "TYPE", "PROTOCOL")))
-    for row in rows:
-        print("".join(cell.ljust(width) + " " for cell in row))
+    heading = " ".join(title.ljust(width) for title in ("GROUP", "TYPE", "PROTOCOL"))
+    print_with_heading(
+        [heading, *("".join(cell.ljust(width) + " " for cell in row) for row in rows)]
+    )

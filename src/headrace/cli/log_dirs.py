@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from headrace.base.errors import ErrorCode
 from headrace.cli.connecting import add_connection_arguments, open_client
@@ -51,8 +52,16 @@ def run(args: argparse.Namespace) -> int:
         ]
     if args.output == "text":
         print(f"Received log directory information from brokers {_ids(brokers)}")
-    print(json.dumps({"brokers": described, "version": 1}, separators=(",", ":")))
+    _print({"brokers": described, "version": 1})
     return 0
+
+
+def _print(document: dict[str, object]) -> None:
+    """The line that Kafka prints; on a terminal, for people, with breaks in it."""
+    if sys.stdout.isatty():
+        print(json.dumps(document, indent=2))
+    else:
+        print(json.dumps(document, separators=(",", ":")))
 
 
 def _parse_brokers(text: str) -> list[int]:

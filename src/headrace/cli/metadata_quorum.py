@@ -8,7 +8,14 @@ import time
 from headrace.base.uuids import ZERO_UUID, format_uuid
 from headrace.cli.connecting import add_connection_arguments, open_client
 from headrace.cli.failure import CommandFailedError, UsageError
-from headrace.cli.output import add_output_argument, pad_columns, print_json, wants_json
+from headrace.cli.output import (
+    add_output_argument,
+    pad_columns,
+    print_json,
+    print_with_heading,
+    styled,
+    wants_json,
+)
 from headrace.client.blocking import KafkaClient
 from headrace.client.errors import raise_for_code
 from headrace.protocol.messages.describe_quorum import (
@@ -121,10 +128,13 @@ def _print_status(
     if wants_json(args):
         print_json({**rows, "CurrentVoters": voters, "CurrentObservers": observers})
         return
-    for name, value in rows.items():
-        print(f"{name + ':':<24}{value}")
-    print(f"{'CurrentVoters:':<24}[{', '.join(map(node_text, voters))}]")
-    print(f"{'CurrentObservers:':<24}[{', '.join(map(node_text, observers))}]")
+    texts = {
+        **rows,
+        "CurrentVoters": f"[{', '.join(map(node_text, voters))}]",
+        "CurrentObservers": f"[{', '.join(map(node_text, observers))}]",
+    }
+    for name, text in texts.items():
+        print(styled(f"{name + ':':<24}", "bold") + str(text))
 
 
 def _lag_ms(leader: ReplicaState, last: ReplicaState) -> int:
@@ -172,7 +182,7 @@ def _print_replication(args: argparse.Namespace, quorum: ResponsePartitionData) 
     if wants_json(args):
         print_json({"replicas": [dict(zip(_COLUMNS, row, strict=True)) for row in rows]})
     else:
-        print("\n".join(pad_columns(_COLUMNS, rows)))
+        print_with_heading(pad_columns(_COLUMNS, rows))
 
 
 def _row(

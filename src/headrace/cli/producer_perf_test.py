@@ -11,7 +11,9 @@ from typing import Any
 
 from headrace.cli.connecting import add_bootstrap_server
 from headrace.cli.failure import CommandFailedError, UsageError
+from headrace.cli.output import add_output_argument, wants_json
 from headrace.cli.perf_client import collect_settings, librdkafka_settings, load_library
+from headrace.cli.perf_metrics import LibraryMetrics
 from headrace.cli.perf_stats import ProducerStats
 
 _DEFAULT_TRANSACTION_MS = 3000
@@ -19,6 +21,7 @@ _DEFAULT_TRANSACTION_MS = 3000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bootstrap_server(parser)
+    add_output_argument(parser)
     add = parser.add_argument
     add("--topic", required=True, help="the topic to produce to")
     add("--num-records", type=int, required=True, metavar="N", help="how many records")
@@ -39,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="producer settings, under Java's names",
     )
     add("--command-config", "--producer.config", metavar="FILE", help="properties file")
-    add("--print-metrics", action="store_true", help="accepted; there are no Java metrics here")
+    add("--print-metrics", action="store_true", help="print librdkafka's statistics at the end")
     add("--transactional-id", metavar="ID", help="produce in transactions")
     add("--transaction-duration-ms", type=int, metavar="MS", help="length of a transaction")
     add("--warmup-records", type=int, default=0, metavar="N", help="records that do not count")
@@ -53,18 +56,25 @@ def run(args: argparse.Namespace) -> int:
     settings = collect_settings(args, args.command_property)
     transaction_ms = _transactions(args, settings)
     settings.setdefault("queue.buffering.max.messages", "1000000")
+    metrics = LibraryMetrics() if args.print_metrics else None
+    extra = {} if metrics is None else metrics.settings()
     try:
-        producer = library.Producer(librdkafka_settings(settings))
+        producer = library.Producer({**librdkafka_settings(settings), **extra})
     except library.KafkaException as error:
         raise CommandFailedError(error.args[0].str()) from error
-    if args.warmup_records:
+    if args.warmup_records and not wants_json(args):
         print(
             f"Warmup first {args.warmup_records} records. Steady state results will print after"
             " the complete test summary."
         )
-    stats = ProducerStats(args.num_records, args.warmup_records, args.reporting_interval)
+    stats = ProducerStats(
+        args.num_records, args.warmup_records, args.reporting_interval, as_json=wants_json(args)
+    )
     _produce(args, producer, payload, stats, transaction_ms)
     stats.finish()
+    if metrics is not None:
+        metrics.wait(producer.poll)
+        metrics.print(as_json=wants_json(args))
     return 1 if stats.failures else 0
 
 

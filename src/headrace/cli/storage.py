@@ -7,6 +7,7 @@ import os
 import time
 
 from headrace.cli.failure import CommandFailedError
+from headrace.cli.output import add_output_argument, print_json, wants_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = commands.add_parser("format", help="format the data directories of a node")
     mapping = commands.add_parser("version-mapping", help="feature levels of a release")
     needs = commands.add_parser("feature-dependencies", help="what feature levels need")
-    commands.add_parser("random-uuid", help="print a random UUID, for a cluster id")
+    uuid = commands.add_parser("random-uuid", help="print a random UUID, for a cluster id")
+    for command in (info, mapping, needs, uuid):
+        add_output_argument(command)
     for command in (info, form):
         command.add_argument("--config", "-c", required=True, help="the server.properties file")
     for command in (form, mapping):
@@ -57,22 +60,25 @@ def run(args: argparse.Namespace) -> int:
     if args.command == "random-uuid":
         from headrace.base.uuids import format_uuid, random_uuid
 
-        print(format_uuid(random_uuid()))
+        uuid = format_uuid(random_uuid())
+        if wants_json(args):
+            print_json({"uuid": uuid})
+        else:
+            print(uuid)
         return 0
     if args.command in ("version-mapping", "feature-dependencies"):
-        from headrace.cli.feature_levels import dependency_lines, mapping_lines
+        from headrace.cli.feature_levels import print_dependencies, print_mapping
 
-        is_mapping = args.command == "version-mapping"
-        lines = (
-            mapping_lines(args.release_version) if is_mapping else dependency_lines(args.feature)
-        )
-        print("\n".join(lines))
+        if args.command == "version-mapping":
+            print_mapping(args)
+        else:
+            print_dependencies(args)
         return 0
     settings = load_settings(args.config)
     if args.command == "info":
         from headrace.cli.storage_info import print_info
 
-        return print_info(data_directories(settings))
+        return print_info(data_directories(settings), as_json=wants_json(args))
     return _format(args, settings)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from headrace.base.uuids import format_uuid
+from headrace.cli.output import print_json
 from headrace.log.meta_properties import MetaProperties, read_meta_properties
 
 
-def print_info(directories: list[str]) -> int:
+def print_info(directories: list[str], *, as_json: bool) -> int:
     """Print Kafka's lines; exit code 1 if there are problems."""
     found: list[str] = []
     problems: list[str] = []
@@ -37,9 +38,14 @@ def print_info(directories: list[str]) -> int:
             "The kafka configuration file appears to be for a cluster in KRaft mode, but"
             " the directories are formatted for legacy mode."
         )
+    metadata = None if first is None else _fields(first)
+    if as_json:
+        print_json({"logDirs": found, "metadata": metadata, "problems": problems})
+        return 1 if problems else 0
     _print_list(found, "Found log directory:", "Found log directories:")
-    if first is not None:
-        print(f"Found metadata: {{{_fields(first)}}}\n")
+    if metadata is not None:
+        text = ", ".join(f"{name}={value}" for name, value in metadata.items())
+        print(f"Found metadata: {{{text}}}\n")
     _print_list(problems, "Found problem:", "Found problems:")
     return 1 if problems else 0
 
@@ -52,8 +58,8 @@ def _print_list(lines: list[str], title: str, titles: str) -> None:
         print()
 
 
-def _fields(properties: MetaProperties) -> str:
-    fields = [f"cluster.id={properties.cluster_id}"]
+def _fields(properties: MetaProperties) -> dict[str, str | int | None]:
+    fields: dict[str, str | int | None] = {"cluster.id": properties.cluster_id}
     if properties.directory_id is not None:
-        fields.append(f"directory.id={format_uuid(properties.directory_id)}")
-    return ", ".join([*fields, f"node.id={properties.node_id}", f"version={properties.version}"])
+        fields["directory.id"] = format_uuid(properties.directory_id)
+    return {**fields, "node.id": properties.node_id, "version": properties.version}

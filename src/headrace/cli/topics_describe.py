@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headrace.base.uuids import ZERO_UUID, format_uuid
-from headrace.cli.output import print_json, wants_json
+from headrace.cli.output import print_fields, print_json, styled, wants_json
 from headrace.cli.topic_description import Description, gather
 from headrace.cli.topic_partitions import PartitionState
 from headrace.client.blocking import KafkaClient
@@ -19,11 +19,13 @@ def describe_topics(client: KafkaClient, args: argparse.Namespace) -> None:
         return
     for description in descriptions:
         if not _reports(args) and (description.overrides or not args.topics_with_overrides):
-            print(topic_line(description))
+            print_fields([topic_line(description)])
         if not args.topics_with_overrides:
-            for partition in description.topic.partitions:
-                if _is_wanted(description, partition, args, live):
-                    print(partition_line(description, partition))
+            print_fields(
+                partition_line(description, partition)
+                for partition in description.topic.partitions
+                if _is_wanted(description, partition, args, live)
+            )
 
 
 def topic_line(description: Description) -> str:
@@ -31,17 +33,20 @@ def topic_line(description: Description) -> str:
     topic_id = f"\tTopicId: {format_uuid(topic.topic_id)}" if topic.topic_id != ZERO_UUID else ""
     overrides = ",".join(f"{name}={value}" for name, value in description.overrides.items())
     return (
-        f"Topic: {topic.name}{topic_id}\tPartitionCount: {len(topic.partitions)}"
+        f"Topic: {styled(topic.name, 'bold')}{topic_id}\tPartitionCount: {len(topic.partitions)}"
         f"\tReplicationFactor: {description.replication_factor(topic.partitions[0])}"
         f"\tConfigs: {overrides}"
     )
 
 
 def partition_line(description: Description, partition: PartitionState) -> str:
+    leader = f"Leader: {partition.leader}" if partition.leader >= 0 else _wrong("Leader: none")
+    isr = f"Isr: {_ids(partition.isr)}"
+    if len(partition.isr) < description.replication_factor(partition):
+        isr = _wrong(isr)
     line = (
         f"\tTopic: {description.topic.name}\tPartition: {partition.index}"
-        f"\tLeader: {partition.leader if partition.leader >= 0 else 'none'}"
-        f"\tReplicas: {_ids(partition.replicas)}\tIsr: {_ids(partition.isr)}"
+        f"\t{leader}\tReplicas: {_ids(partition.replicas)}\t{isr}"
     )
     if partition.index in description.moves:
         _, adding, removing = description.moves[partition.index]
@@ -49,6 +54,10 @@ def partition_line(description: Description, partition: PartitionState) -> str:
     elr = "N/A" if partition.elr is None else _ids(partition.elr)
     last_known = "N/A" if partition.last_known_elr is None else _ids(partition.last_known_elr)
     return f"{line}\tElr: {elr}\tLastKnownElr: {last_known}"
+
+
+def _wrong(cell: str) -> str:
+    return styled(cell, "red")
 
 
 def _ids(nodes: list[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,51 @@ def test_metadata_records_are_json(tmp_path: Path, capsys: pytest.CaptureFixture
     assert lines[4].startswith('| payload: {"type":"REGISTER_BROKER_RECORD","version":4,')
     assert '"incarnationId":"AAAAAAAAAAAAAAAAAAAAAA"' in lines[4]
     assert "skipping" in lines[5]
+
+
+def test_json_is_an_object_for_each_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = end_txn_batch(
+        EndTxnMarker(True, 3), producer_id=9, producer_epoch=1, timestamp=5, base_offset=6
+    )
+    path = segment(tmp_path, plain(5, 1), marker)
+    args = ("--print-data-log", "--files", path)
+    _, lines, _ = dump(capsys, *args)
+    code, printed, _ = dump(capsys, *args, "-o", "json")
+    assert code == 0
+    assert len(printed) == len(lines)
+    file, note, batch, record, control, commit = map(json.loads, printed)
+    assert file == {"kind": "file", "path": str(path)}
+    assert note == {"kind": "note", "text": "Log starting offset: 5"}
+    assert (batch["kind"], batch["baseOffset"], batch["isTransactional"]) == ("batch", 5, False)
+    assert batch["deleteHorizonMs"] is None
+    assert record == {
+        "kind": "record",
+        "offset": 5,
+        "CreateTime": 1000,
+        "keySize": 2,
+        "valueSize": 2,
+        "sequence": -1,
+        "headerKeys": ["h"],
+        "key": "k0",
+        "payload": "v0",
+    }
+    assert control["isControl"]
+    assert (commit["endTxnMarker"], commit["coordinatorEpoch"]) == ("COMMIT", 3)
+
+
+def test_json_has_decoded_records_as_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=30))
+    path = segment(tmp_path, build_batch([Record(5, 0, None, value)], base_offset=5))
+    _, lines, _ = dump(capsys, "--cluster-metadata-decoder", "--files", path, "-o", "json")
+    assert json.loads(lines[-1])["payload"] == {
+        "type": "FEATURE_LEVEL_RECORD",
+        "version": 0,
+        "data": {"name": "metadata.version", "featureLevel": 30},
+    }
 
 
 def test_files_that_are_none_of_kafkas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

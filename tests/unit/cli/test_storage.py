@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,36 @@ def test_format_then_info(config: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (properties.cluster_id, properties.node_id) == (CLUSTER, 7)
     voters = first / "__cluster_metadata-0" / "00000000000000000000-0000000000.checkpoint"
     assert voters.is_file()
+
+
+def test_what_is_printed_is_json_on_request(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed() -> dict[str, object]:
+        document: dict[str, object] = json.loads(capsys.readouterr().out)
+        return document
+
+    directories = [str(config.parent / name) for name in ("d1", "d2")]
+    assert storage("info", config, "-o", "json") == 1
+    problems = [f"{directory} does not exist" for directory in directories]
+    assert printed() == {"logDirs": [], "metadata": None, "problems": problems}
+    assert storage("format", config, "-t", CLUSTER, "--standalone") == 0
+    capsys.readouterr()
+    assert storage("info", config, "-o", "json") == 0
+    info = printed()
+    assert (info["logDirs"], info["problems"]) == (directories, [])
+    assert isinstance(info["metadata"], dict)
+    assert (info["metadata"]["cluster.id"], info["metadata"]["node.id"]) == (CLUSTER, 7)
+    assert main(["storage", "random-uuid", "-o", "json"]) == 0
+    assert len(parse_uuid(str(printed()["uuid"]))) == 16
+    assert main(["storage", "version-mapping", "-r", "4.3-IV0", "-o", "json"]) == 0
+    levels = printed()["features"]
+    assert isinstance(levels, dict)
+    assert levels["metadata.version"] == 30
+    needs = ["feature-dependencies", "-f", "eligible.leader.replicas.version=1", "-o", "json"]
+    assert main(["storage", *needs]) == 0
+    row = {"feature": "eligible.leader.replicas.version", "level": 1}
+    assert printed() == {"features": [{**row, "requires": {"metadata.version": 23}}]}
 
 
 def test_what_is_formatted_is_not_formatted_again(

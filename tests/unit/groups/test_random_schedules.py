@@ -1,6 +1,6 @@
 """Random schedules of members, failures and restarts; the rules of a group always hold.
 
-A failure names its seed: `run(seed)` plays it again.
+A failure names its seed: `HEADRACE_SEEDS=<seed> make sim` plays it again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 from headrace.groups.classic.group import ClassicGroup
 from headrace.groups.classic.states import State
 from headrace.groups.config import GroupConfig
+from tests.support.seeds import block_name, playing, seed_blocks
 from tests.unit.groups.random_members import GROUP, PARTITIONS, RandomMember, Referee
 from tests.unit.groups.world import World
 
@@ -74,8 +75,11 @@ class Run:
         group = self.world.coordinator.groups.get(GROUP)
         assert isinstance(group, ClassicGroup)
         assert group.state is State.STABLE
-        room = self.world.config.members_max
-        assert len(group.members) == min(len(self.members), room)
+        least = min(len(self.members), self.world.config.members_max)
+        # While a group rebalances, room is counted by who has joined again, as in Kafka; static
+        # members need not, and keep their places: with them a group may outgrow its limit.
+        has_static = any(member.instance_id is not None for member in self.members)
+        assert least <= len(group.members) <= (len(self.members) if has_static else least)
         held = sorted(index for m in self.members for index in m.partitions or ())
         assert held == list(range(PARTITIONS))
 
@@ -92,10 +96,8 @@ def run(seed: int) -> None:
     story.check_calm()
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, 50))
-def test_the_rules_hold(first: int) -> None:
-    for seed in range(first, first + 50):
-        try:
+@pytest.mark.parametrize("seeds", seed_blocks(SEEDS, 50), ids=block_name)
+def test_the_rules_hold(seeds: range) -> None:
+    for seed in seeds:
+        with playing(seed):
             run(seed)
-        except Exception as failure:
-            raise AssertionError(f"seed {seed}") from failure
