@@ -7,6 +7,7 @@ import time
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.client.errors import raise_for_code
+from headrace.client.groups import delete_groups, list_groups
 from headrace.client.groups_describe import GroupDescription, describe_groups
 from headrace.client.groups_offsets import committed_offsets
 from headrace.client.leaders import TopicPartition
@@ -17,6 +18,20 @@ from headrace.protocol.messages.list_transactions import (
 )
 
 _LOOK_SECONDS = 0.02
+#: A group with members stays, and one that went with its last offset is gone already.
+_LEFT_ALONE = (ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND)
+
+
+def group_ids(client: KafkaClient) -> set[str]:
+    """All groups that there are."""
+    return {row.group_id for row in list_groups(client)}
+
+
+def delete_empty_groups(client: KafkaClient, groups: set[str]) -> None:
+    """Delete those that have no members."""
+    for error in delete_groups(client, sorted(groups)).values():
+        if error is not None and error.code not in _LEFT_ALONE:
+            raise error
 
 
 def committed(client: KafkaClient, group: str) -> dict[TopicPartition, int]:

@@ -1,8 +1,8 @@
 """The pytest plugin: a fixture `kafka` with a real node behind it.
 
 One node serves the whole test run, which makes a test's share of it a few milliseconds; each test
-finds it running and without the topics of other tests. A test may stop, kill and restart the node.
-A test that needs settings of its own makes its own `EmbeddedKafka`.
+finds it running and without the topics and groups of other tests. A test may stop, kill and
+restart the node. A test that needs settings of its own makes its own `EmbeddedKafka`.
 
 pytest imports this module in every run on a machine that has Headrace installed, so it imports
 no node, client or event loop until a test asks for the fixture.
@@ -60,9 +60,12 @@ def kafka_node(pytestconfig: pytest.Config) -> Iterator[EmbeddedKafka]:
 
 @pytest.fixture
 def kafka(kafka_node: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
-    """A running node; the topics that a test makes are gone after it."""
+    """A running node; the topics and the groups that a test makes are gone after it."""
+    from headrace.testing.groups import delete_empty_groups, group_ids
+
     settings = dict(kafka_node.settings)
     before = set(kafka_node.topics())
+    groups_before = group_ids(kafka_node.client)
     yield kafka_node
     kafka_node.settings = settings
     if not kafka_node.is_running:
@@ -71,6 +74,8 @@ def kafka(kafka_node: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
         kafka_node.start()
     else:
         kafka_node.delete_topic(*(set(kafka_node.topics()) - before))
+        client = kafka_node.client
+        delete_empty_groups(client, group_ids(client) - groups_before)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.groups.offset_reads import FetchOffsets
 from headrace.groups.records import GroupMetadataKey, OffsetCommitKey
 from headrace.protocol.messages.heartbeat import HeartbeatRequest
 from headrace.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -15,6 +16,10 @@ from headrace.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from headrace.protocol.messages.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
 )
 from headrace.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.unit.groups.world import World
@@ -44,13 +49,15 @@ class Referee:
         return list(assignment[1:])
 
     def stored(self, key: Any, value: Any) -> None:
-        """A record is safe: generations never go back, and only owners commit."""
+        """A record is safe: generations and commits never go back, and only owners commit."""
         if value is None:
             return
         if isinstance(key, OffsetCommitKey):
             owner, generation = value.metadata.split("/")
             assert int(generation) == self.generation, "a commit of another generation"
             assert self.owners[self.generation, key.partition] == owner
+            before = self.committed.get(key.partition, 0)
+            assert value.offset >= before, f"{key.partition} goes back from {before}"
             self.committed[key.partition] = value.offset
         elif isinstance(key, GroupMetadataKey):
             assert value.generation >= self.generation
@@ -74,12 +81,16 @@ class RandomMember:
         self.is_rough = True
         self.generation = -1
         self.partitions: list[int] | None = None
+        #: How far it has read, from where the group was when it got the partition.
+        self.positions: dict[int, int] = {}
         self.member_id = ""
         self._world = world
         self._chance = chance
         self._referee = referee
         #: Answers for an earlier life do not count.
         self._life = 0
+        #: A connection keeps the order of what is sent through it.
+        self._last_arrival_ms = 0
 
     def step(self) -> None:
         if self.is_busy or not self.is_alive:
@@ -107,6 +118,7 @@ class RandomMember:
 
     def _forget(self) -> None:
         self._life += 1
+        self._last_arrival_ms = 0
         self.is_busy = False
         self.member_id, self.generation, self.partitions = "", -1, None
 
@@ -133,7 +145,13 @@ class RandomMember:
                 client=self.name,
             )
 
-        self._world.later(self._delay(), arrived)
+        self._send(arrived)
+
+    def _send(self, arrived: Callable[[], None]) -> None:
+        """It takes its time, and never overtakes what was sent before."""
+        now_ms = self._world.now_ms
+        self._last_arrival_ms = max(self._last_arrival_ms, now_ms + self._delay())
+        self._world.later(self._last_arrival_ms - now_ms, arrived)
 
     def _delay(self) -> int:
         return self._chance.choice((0, 1, 5, 50, 2_000)) if self.is_rough else 1
@@ -181,7 +199,17 @@ class RandomMember:
 
     def _synced(self, reply: Any) -> None:
         owner = self.instance_id or self.member_id
-        self.partitions = self._referee.assigned(owner, self.generation, reply.assignment)
+        given = self._referee.assigned(owner, self.generation, reply.assignment)
+        asked = OffsetFetchRequestGroup(
+            group_id=GROUP, topics=[OffsetFetchRequestTopics(name="t", partition_indexes=given)]
+        )
+        self._ask(FetchOffsets(asked, True), self._begin)
+
+    def _begin(self, reply: Any) -> None:
+        """Read on from where the group was."""
+        found = reply.topics[0].partitions
+        self.positions = {one.partition_index: max(one.committed_offset, 0) for one in found}
+        self.partitions = list(self.positions)
 
     def _beat(self) -> None:
         request = HeartbeatRequest(
@@ -193,9 +221,11 @@ class RandomMember:
         self._ask(request, lambda reply: None)
 
     def _commit(self, partition: int) -> None:
+        """Commit how far it has read, which may be no farther than the last time."""
+        self.positions[partition] += self._chance.randint(0, 3)
         place = OffsetCommitRequestPartition(
             partition_index=partition,
-            committed_offset=self._referee.committed.get(partition, 0) + 1,
+            committed_offset=self.positions[partition],
             committed_metadata=f"{self.instance_id or self.member_id}/{self.generation}",
         )
         request = OffsetCommitRequest(
@@ -206,6 +236,4 @@ class RandomMember:
             topics=[OffsetCommitRequestTopic(name="t", partitions=[place])],
         )
         # Nobody waits for a commit: it may arrive when much else has happened.
-        self._world.later(
-            self._delay(), lambda: self._world.ask(request, lambda reply: None, client=self.name)
-        )
+        self._send(lambda: self._world.ask(request, lambda reply: None, client=self.name))

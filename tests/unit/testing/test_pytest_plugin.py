@@ -84,6 +84,50 @@ def test_the_node_runs_in_the_test_process_on_request(run: pytest.Pytester) -> N
     run.runpytest_subprocess("--kafka-in-process", "-W", "error").assert_outcomes(passed=3)
 
 
+def test_groups_go_with_their_test_unless_somebody_is_in_them(run: pytest.Pytester) -> None:
+    run.makepyfile(
+        """
+        import pytest
+        from confluent_kafka import Consumer, TopicPartition
+
+        from headrace.testing.groups import group_ids
+
+        def commit(kafka, group):
+            consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": group})
+            offsets = [TopicPartition("shared", 0, 7)]
+            consumer.commit(offsets=offsets, asynchronous=False)
+            return consumer
+
+        @pytest.fixture(scope="module")
+        def shared(kafka_node):
+            kafka_node.create_topic("shared")
+            commit(kafka_node, "before").close()
+
+        @pytest.fixture(scope="module")
+        def member(kafka_node):
+            consumer = Consumer(
+                {"bootstrap.servers": kafka_node.bootstrap_servers, "group.id": "joined"}
+            )
+            yield consumer
+            consumer.close()
+
+        def test_makes_groups(kafka, shared, member):
+            commit(kafka, "left").close()
+            member.subscribe(["shared"])
+            while not member.assignment():
+                member.poll(0.05)
+            assert group_ids(kafka.client) == {"before", "left", "joined"}
+
+        def test_finds_those_that_are_not_its_own(kafka):
+            assert group_ids(kafka.client) == {"before", "joined"}
+            assert kafka.committed("before") == {("shared", 0): 7}
+        """
+    )
+    run.runpytest_subprocess(
+        "--kafka-setting", "group.initial.rebalance.delay.ms=0"
+    ).assert_outcomes(passed=2)
+
+
 def test_a_setting_without_a_value_is_a_usage_error(run: pytest.Pytester) -> None:
     run.makepyfile("def test_it(kafka): pass")
     result = run.runpytest_subprocess("--kafka-setting", "nonsense")

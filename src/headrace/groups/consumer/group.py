@@ -45,6 +45,8 @@ class ConsumerGroup(Group):
         self.members = Members(group_id)
         #: Before 4.1 Kafka wrote out the metadata of topics; such a record wants a tombstone.
         self.has_partition_metadata_record = False
+        #: A classic group until this request, whose last assignment does not know all its members.
+        self.was_rebalancing = False
         # Soft state, lost with the coordinator: until when, and for which epoch, the topics were
         # last compared with the hash.
         self._metadata_checked_until_ms = 0

@@ -75,7 +75,7 @@ class Progress:
             group,
             old,
             new,
-            must_rise=have_names_changed or regex_counts,
+            must_rise=have_names_changed or regex_counts or group.was_rebalancing,
             now_ms=now_ms,
             outcome=outcome,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.groups.consumer.group import ConsumerGroup
+from headrace.groups.consumer.group import FIRST_EPOCH, ConsumerGroup
 from headrace.groups.consumer.member import LEFT_EPOCH, Member
 from headrace.groups.consumer.member_records import (
     read_target,
@@ -36,8 +36,6 @@ from headrace.groups.records import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from headrace.protocol.coordinator_record import CoordinatorRecord
-
-_NO_EPOCH = -1
 
 
 class Replay:
@@ -114,7 +112,8 @@ class Replay:
     ) -> None:
         group = self._find(key.group_id) if value is None else self._open(key.group_id)
         if group is not None:
-            group.assignment_epoch = _NO_EPOCH if value is None else value.assignment_epoch
+            # The tombstone may be of an earlier group, which leaves this one as new groups are.
+            group.assignment_epoch = FIRST_EPOCH if value is None else value.assignment_epoch
             group.assignment_timestamp_ms = 0 if value is None else value.assignment_timestamp
 
     def _target(

@@ -21,6 +21,7 @@ from headrace.groups.classic.replies import (
     take_join_token,
     take_sync_token,
 )
+from headrace.groups.classic.states import State
 from headrace.groups.consumer.assignors.spec import Steps
 from headrace.groups.consumer.config import ConsumerGroupConfig
 from headrace.groups.consumer.embedded_protocol import (
@@ -142,18 +143,21 @@ class Upgrading:
         outcome.timers += [
             SetTimer(name, now_ms + timeout_ms) for name, timeout_ms in upgraded.sessions
         ]
+        upgraded.group.was_rebalancing = old.state is not State.STABLE
         return upgraded.group
 
     def _converted(self, old: ClassicGroup) -> Steps[_Upgraded]:
         """The generation becomes the epoch, the assignments become the target."""
         group = ConsumerGroup(old.group_id)
         group.group_epoch = group.assignment_epoch = old.generation
-        protocol = old.protocol_name or old.members.elected_protocol()
+        protocol = old.protocol_name
+        if protocol is None and len(old.members):
+            protocol = old.members.elected_protocol()
         sessions = []
         for classic in old.members:
             assigned = self._assigned(old, classic)
             group.targets[classic.member_id] = assigned
-            group.members.put(_member(classic, protocol, old.generation, assigned))
+            group.members.put(_member(classic, protocol or "", old.generation, assigned))
             name = str(TimerName(SESSION_TIMER, old.group_id, classic.member_id))
             sessions.append((name, classic.session_timeout_ms))
             yield

@@ -11,6 +11,7 @@ from headrace.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from tests.unit.groups.consumer.commits import Reading
 from tests.unit.groups.consumer.world import World
 
 #: After these a client gives up all its partitions and joins again.
@@ -36,6 +37,7 @@ class Client:
         self.assignor: str | None = None
         self.epoch = JOINING_EPOCH
         self.owned = NOTHING
+        self.reading = Reading()
         #: What it was last told to own, until it does.
         self.told: Owned | None = None
         #: A client that is not sure of its last heartbeat says everything in the next one.
@@ -50,6 +52,9 @@ class Client:
     def beat(self, world: World, *, lose_answer: bool = False) -> None:
         """Send a heartbeat, and take in the answer unless it gets lost."""
         self.is_in = True
+        if self.epoch == JOINING_EPOCH:
+            # Through the same connection, so they cannot come after it.
+            self.reading.arrive_all(world)
         answer = world.ask(self._request(), client_id=self.member_id)
         if lose_answer:
             self.is_unsure = True
