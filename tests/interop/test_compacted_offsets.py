@@ -122,7 +122,7 @@ def test_kept_offsets_are_there_and_deleted_groups_stay_gone(
                     offsets.commit(call, groups[1::2])  # noqa: B023 - called at once
                     return offsets.is_compacted(read_topic(node, "__consumer_offsets"))
 
-                eventually(is_compacted)
+                eventually(is_compacted, timeout=90)
             node.kill()
             node.start()
             wait_for_coordinator(node)

@@ -35,7 +35,7 @@ PARTITIONS = 100
 #: Everybody joins, hears of the target, gives up and gets.
 ROUNDS_MAX = 8
 #: In so many answers to the crowd there must be one to the other client.
-PATIENCE = 1_000
+PATIENCE = 2_000
 SETTINGS = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",

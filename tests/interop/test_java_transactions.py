@@ -6,7 +6,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from confluent_kafka import Producer
@@ -17,7 +17,8 @@ from tests.support.readiness import eventually
 from tests.support.reading import read_topic
 
 PARTITIONS = 2
-RECORDS = 8_000
+#: More than a quick copier gets through while the other one starts: both have to be there to die.
+RECORDS = 40_000
 _SETTINGS = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "3",
@@ -85,6 +86,14 @@ class Copier:
         return code
 
 
+def start_copiers(node: HeadraceNode, started: ExitStack) -> list[Copier]:
+    """One for each partition; none of them outlives the test."""
+    copiers = [Copier(node, partition) for partition in range(PARTITIONS)]
+    for copier in copiers:
+        started.callback(copier.kill)
+    return copiers
+
+
 def wait_for_more(copiers: list[Copier]) -> None:
     """Until each of them has committed some more transactions."""
     wanted = [copier.copied + 300 for copier in copiers]
@@ -110,20 +119,21 @@ def test_kills_of_copiers_and_node_lose_nothing_double_nothing_and_keep_the_orde
     for number in range(RECORDS):
         feeder.produce("in", b"%d" % number, partition=number % PARTITIONS)
     assert feeder.flush(30) == 0
-    copiers = [Copier(node, partition) for partition in range(PARTITIONS)]
-    for _ in range(2):
-        wait_for_more(copiers)
-        # The node dies under the transactions of both copiers, which go on afterwards.
-        node.kill()
-        node.start()
-        wait_for_more(copiers)
-        for copier in copiers:
-            copier.kill()
-        # What dead copiers left open outlives the node too, and their successors have to end it.
-        node.kill()
-        node.start()
-        copiers = [Copier(node, partition) for partition in range(PARTITIONS)]
-    assert [copier.wait() for copier in copiers] == [0] * PARTITIONS
+    with ExitStack() as started:
+        copiers = start_copiers(node, started)
+        for _ in range(2):
+            wait_for_more(copiers)
+            # The node dies under the transactions of both copiers, which go on afterwards.
+            node.kill()
+            node.start()
+            wait_for_more(copiers)
+            for copier in copiers:
+                copier.kill()
+            # What dead copiers left open outlives the node too; their successors have to end it.
+            node.kill()
+            node.start()
+            copiers = start_copiers(node, started)
+        assert [copier.wait() for copier in copiers] == [0] * PARTITIONS
     given = values_by_partition(node, "in")
     assert [len(values) for values in given] == [RECORDS // PARTITIONS] * PARTITIONS
     assert values_by_partition(node, "out") == given

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from headrace.cli.consumer_settings import fetch_config
 from headrace.cli.failure import CommandFailedError, describe
 from headrace.cli.output import wants_json
 from headrace.cli.record_format import RecordFormat, find_format, find_json_format
-from headrace.cli.verifiable_events import StopSignal
+from headrace.cli.termination import EXIT_TERMINATED, SigtermRaises, Terminated
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
 from headrace.client.fetching import PartitionReader
@@ -41,8 +40,6 @@ __all__ = ["add_arguments", "run"]
 #: How often to look for new partitions, and for new topics that match.
 _DISCOVERY_SECONDS = 5.0
 _POLL_MS = 500
-#: What a shell tells of a program that SIGTERM ended.
-_EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,22 +48,24 @@ def run(args: argparse.Namespace) -> int:
     group = group_id(args, settings)
     find = find_json_format if wants_json(args) else find_format
     formatter = find(args.formatter, formatter_properties(args))
-    # Ctrl-C ends it anywhere, by an exception; SIGTERM would end the process without closing.
-    with (
-        open_client(args, "console-consumer", settings) as client,
-        StopSignal(signal.SIGTERM) as stop,
-    ):
-        consumer = _consumer(client, args, settings, formatter, group)
-        try:
-            consumer.run(stop)
-        except KafkaError as error:
-            print(describe(error), file=sys.stderr)
-            return 1
-        finally:
-            print(f"Processed a total of {consumer.count} messages", file=sys.stderr)
-            if args.enable_systest_events:
-                print("shutdown_complete")
-    return _EXIT_TERMINATED if stop.is_set else 0
+    try:
+        with SigtermRaises() as sigterm, open_client(args, "console-consumer", settings) as client:
+            return _run(_consumer(client, args, settings, formatter, group), args, sigterm)
+    except Terminated:
+        return EXIT_TERMINATED
+
+
+def _run(consumer: Consumer, args: argparse.Namespace, sigterm: SigtermRaises) -> int:
+    try:
+        consumer.run(sigterm)
+    except KafkaError as error:
+        print(describe(error), file=sys.stderr)
+        return 1
+    finally:
+        print(f"Processed a total of {consumer.count} messages", file=sys.stderr)
+        if args.enable_systest_events:
+            print("shutdown_complete")
+    return 0
 
 
 def _consumer(
@@ -104,19 +103,21 @@ class Consumer:
         self._is_warned = False
         self.count = 0
 
-    def run(self, stop: StopSignal) -> None:
+    def run(self, sigterm: SigtermRaises) -> None:
         limit = self._args.max_messages if self._args.max_messages is not None else -1
         if limit == 0:
             return
-        for batch in self._batches(stop):
-            if self._print(batch, limit) or stop.is_set:
+        for batch in self._batches():
+            with sigterm.held_back():  # what is printed counts as read
+                is_done = self._print(batch, limit)
+            if is_done:
                 return
 
-    def _batches(self, stop: StopSignal) -> Iterator[FetchedBatch]:
+    def _batches(self) -> Iterator[FetchedBatch]:
         """Batches as they come, until nothing has come for --timeout-ms."""
         timeout_ms = self._args.timeout_ms
         waited_from = time.monotonic()
-        while not stop.is_set:
+        while True:
             wait_ms = (
                 _POLL_MS if timeout_ms is None or timeout_ms < 0 else min(_POLL_MS, timeout_ms)
             )

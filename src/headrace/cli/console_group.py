@@ -9,7 +9,7 @@ from headrace.cli.console_options import reset_policy
 from headrace.cli.consumer_settings import commits_itself, fetch_config
 from headrace.cli.failure import CommandFailedError
 from headrace.cli.record_format import RecordFormat
-from headrace.cli.verifiable_events import StopSignal
+from headrace.cli.termination import SigtermRaises
 from headrace.client.blocking import KafkaClient
 from headrace.client.fetched import FetchedBatch
 from headrace.client.groups_consumer import GroupConsumer, GroupConsumerConfig
@@ -33,9 +33,9 @@ class GroupedConsumer(Consumer):
         self._group = GroupConsumer(client, config, self._find_topics)
         self._reader = self._group.reader
 
-    def run(self, stop: StopSignal) -> None:
+    def run(self, sigterm: SigtermRaises) -> None:
         try:
-            super().run(stop)
+            super().run(sigterm)
         finally:
             self._group.close()
 

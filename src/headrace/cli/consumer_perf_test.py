@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 def _print_row(args: argparse.Namespace, columns: tuple[str, ...], row: Row) -> None:
     if wants_json(args):
         kind = "summary" if columns is _SUMMARY else "interval"
-        print_json_line({"kind": kind, **dict(zip(columns, row, strict=True))})
+        print_json_line({"kind": kind, **dict(zip(columns, row, strict=True))}, flush=True)
     else:
         cells = [f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
         print(", ".join(cells), flush=True)

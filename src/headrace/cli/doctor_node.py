@@ -13,7 +13,7 @@ from headrace.cli.doctor_findings import Finding, note, ok, wrong
 from headrace.cli.doctor_replication import check_replication
 from headrace.client.config import ClientConfigError
 from headrace.client.connection import format_address
-from headrace.log.directory_lock import DirectoryLock
+from headrace.log.directory_lock import is_locked
 from headrace.log.meta_properties import MetaProperties, read_meta_properties
 
 if TYPE_CHECKING:
@@ -118,15 +118,13 @@ def _check_space(path: str) -> list[Finding]:
 def _check_locks(identities: dict[str, MetaProperties]) -> list[Finding]:
     findings = []
     for path in identities:
-        lock = DirectoryLock(path)
         try:
-            is_free = lock.acquire()
+            is_used = is_locked(path)
         except OSError as error:
             text = f"{path} cannot be locked: {error.strerror}."
             findings.append(wrong("data directory", text))
             continue
-        lock.release()
-        if not is_free:
+        if is_used:
             text = f"Another node is using {path}: stop it, or give this node its own directory."
             findings.append(wrong("data directory", text))
     return findings

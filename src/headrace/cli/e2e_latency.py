@@ -162,7 +162,7 @@ def _round_trip(producer: Any, consumer: Any, args: argparse.Namespace, number: 
 
 def _print_progress(args: argparse.Namespace, number: int, elapsed_ms: float) -> None:
     if wants_json(args):
-        print_json_line({"kind": "progress", "record": number, "latencyMs": elapsed_ms})
+        print_json_line({"kind": "progress", "record": number, "latencyMs": elapsed_ms}, flush=True)
     else:
         print(f"{number}\t{elapsed_ms}", flush=True)
 

@@ -39,11 +39,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2 if sys.stdout.isatty() else None, ensure_ascii=False))
 
 
-def print_json_line(value: Any) -> None:
+def print_json_line(value: Any, *, flush: bool = False) -> None:
     """One of many JSON documents: a line each, for who reads them as they come."""
     import json
 
-    print(json.dumps(value, ensure_ascii=False), flush=sys.stdout.isatty())
+    print(json.dumps(value, ensure_ascii=False), flush=flush or sys.stdout.isatty())
 
 
 # -------------------------------------------------------------------- on a terminal

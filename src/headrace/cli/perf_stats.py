@@ -114,7 +114,7 @@ class ProducerStats:
 
     def _print_window(self) -> None:
         if self._as_json:
-            print_json_line({"kind": "window", **self._window.figures()})
+            print_json_line({"kind": "window", **self._window.figures()}, flush=True)
             return
         if self._steady is not None and not self._is_steady_told:
             print("In steady state.")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
 from headrace.cli.failure import CommandFailedError
-
-if TYPE_CHECKING:
-    from headrace.server.config import NodeConfig
 
 _LOOK_SECONDS = 0.05
 
@@ -20,8 +17,15 @@ _LOOK_SECONDS = 0.05
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the server.properties file of the node")
     parser.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what the node was started with, if that says where its data is (repeatable)",
+    )
+    parser.add_argument(
         "--timeout",
-        type=float,
+        type=_seconds,
         default=60.0,
         metavar="SECONDS",
         help="how long to wait until the node has stopped (default: 60)",
@@ -29,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def stop(args: argparse.Namespace) -> int:
-    directories = _load(args.file).log_dirs
+    directories = _directories(args)
     directory = next(filter(_is_locked, directories), None)
     if directory is None:
         raise CommandFailedError(f"No node is running in {', '.join(directories)}.")
@@ -47,12 +51,14 @@ def stop(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(path: str) -> NodeConfig:
-    from headrace.server.config import NodeConfig
+def _directories(args: argparse.Namespace) -> tuple[str, ...]:
+    """Nothing else of the file counts: a bad edit must not keep a node from being stopped."""
+    from headrace.server.config import data_directories
     from headrace.server.properties import load_properties
 
     try:
-        return NodeConfig.from_properties(load_properties(path, environment=os.environ))
+        given = load_properties(args.file, environment=os.environ, overrides=args.override)
+        return data_directories(given.values)
     except (KafkaError, ValueError) as error:
         raise CommandFailedError(str(error)) from error
 
@@ -84,11 +90,16 @@ def _wait(directory: str, pid: int, timeout: float) -> None:
 
 
 def _is_locked(directory: str) -> bool:
-    from headrace.log.directory_lock import DirectoryLock
+    from headrace.log.directory_lock import is_locked
 
-    if not os.path.exists(DirectoryLock(directory).path):
-        return False
-    lock = DirectoryLock(directory)
-    is_free = lock.acquire()
-    lock.release()
-    return not is_free
+    try:
+        return is_locked(directory)
+    except OSError as error:
+        raise CommandFailedError(f"{error.filename}: {error.strerror}.") from error
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < math.inf:
+        raise ValueError
+    return seconds

@@ -72,9 +72,14 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings, metrics_note = _settings(args)
         config = NodeConfig.from_properties(settings)
-        warn(config)
-        ensure_formatted(config)
     except (KafkaError, ValueError) as error:
+        raise CommandFailedError(str(error)) from error
+    except OSError as error:
+        raise CommandFailedError(f"The working directory: {error.strerror}.") from error
+    warn(config)
+    try:
+        ensure_formatted(config)
+    except KafkaError as error:
         raise CommandFailedError(str(error)) from error
     except OSError as error:
         raise refused_by_disk(error, config) from error

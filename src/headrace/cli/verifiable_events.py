@@ -24,13 +24,12 @@ class StopSignal:
     Who sends a second one will not wait for that.
     """
 
-    def __init__(self, *signals: signal.Signals) -> None:
-        self._signals = signals or (signal.SIGTERM, signal.SIGINT)
+    def __init__(self) -> None:
         self.is_set = False
 
     def __enter__(self) -> StopSignal:
         self._before: dict[signal.Signals, Callable[..., object] | int | None] = {}
-        for number in self._signals:
+        for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(ValueError):  # not in the main thread: nobody sends signals here
                 self._before[number] = signal.signal(number, self._stop)
         return self

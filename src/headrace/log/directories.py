@@ -82,6 +82,7 @@ class DataDirectory:
         if not lock.acquire():
             raise DataDirectoryError(f"Another node is using the data directory {self.path}.")
         self._lock = lock
+        lock.name_process()
         try:
             self.properties = read_meta_properties(self.path)
         except ValueError as error:

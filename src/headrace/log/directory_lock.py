@@ -5,14 +5,14 @@ process never meet each other, so two nodes in one process would both succeed. O
 open file description conflict with both. BSD and macOS keep all kinds of locks in one list: there
 `flock` conflicts with both, and a record lock besides would meet our own `flock` as a stranger's.
 
-The file names the process that has it, for whoever wants to stop the node; Java never reads it.
+While a node runs, the file names its process, for whoever wants to stop it; Java never reads it.
 """
 
 import fcntl
 import os
 import sys
 from contextlib import suppress
-from struct import pack
+from struct import pack, unpack_from
 
 LOCK_FILE = ".lock"
 
@@ -31,7 +31,9 @@ class DirectoryLock:
 
     def acquire(self) -> bool:
         """False if another node has it. Raises OSError if the file cannot be made."""
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # A link in its place could lead to a file of somebody else, which is not ours to write to.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(self.path, flags, 0o644)
         try:
             _lock(fd)
         except (BlockingIOError, PermissionError):
@@ -41,13 +43,22 @@ class DirectoryLock:
             os.close(fd)
             raise
         self._fd = fd
-        with suppress(OSError):  # a full disk keeps nobody from the lock
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, b"%d" % os.getpid(), 0)
         return True
+
+    def name_process(self) -> None:
+        """Say who has it, until it is released."""
+        self._write(b"%d" % os.getpid())
+
+    def _write(self, text: bytes) -> None:
+        with suppress(OSError):  # a full disk keeps nobody from the lock
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, text, 0)
 
     def release(self) -> None:
         if self._fd >= 0:
+            with suppress(OSError):
+                if os.fstat(self._fd).st_size:
+                    self._write(b"")
             os.close(self._fd)
             self._fd = -1
 
@@ -57,6 +68,24 @@ def _lock(fd: int) -> None:
     # By its system, not by its name: new Macs have the name as well, with another structure.
     if sys.platform == "linux":
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+
+
+def is_locked(directory: str) -> bool:
+    """Whether a node has it; on Linux without being in the way of one that starts just now."""
+    lock = DirectoryLock(directory)
+    if not os.path.exists(lock.path):
+        return False
+    if sys.platform != "linux":
+        is_free = lock.acquire()
+        lock.release()
+        return not is_free
+    fd = os.open(lock.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        answer = fcntl.fcntl(fd, fcntl.F_OFD_GETLK, _WHOLE_FILE)
+    finally:
+        os.close(fd)
+    (kind,) = unpack_from("h", answer)
+    return bool(kind != fcntl.F_UNLCK)
 
 
 def locked_by(directory: str) -> int | None:
@@ -69,7 +98,8 @@ def locked_by(directory: str) -> int | None:
     with suppress(OSError, ValueError):
         with open(path, "rb") as file:
             pid = int(file.read(32))
-        if not os.path.isdir("/proc/self/fd") or _has_open(pid, path):
+        # 0 and less stand for whole groups of processes, 1 for the first of all.
+        if pid > 1 and (not os.path.isdir("/proc/self/fd") or _has_open(pid, path)):
             return pid
     return None
 

@@ -35,7 +35,7 @@ class IsrChanges:
 
     def _compare(self, before: PartitionImage, after: PartitionImage) -> None:
         if after.leader != before.leader and after.leader != NO_LEADER:
-            self.unclean_elections += after.leader not in before.isr
+            self.unclean_elections += after.leader not in (*before.isr, *before.elr)
         if after.leader != self._node_id:
             return
         self.shrinks += len(after.isr) < len(before.isr)

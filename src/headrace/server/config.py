@@ -68,7 +68,7 @@ class NodeConfig:
         listeners = listener_configs(values, given)
         check_rules(values, listeners)
         check_served(values, listeners)
-        log_dirs = members(values, "log.dirs") or members(values, "log.dir")
+        log_dirs = _log_dirs(values)
         cordoned = members(values, "cordoned.log.dirs")
         return cls(
             node_id=integer(values, "node.id"),
@@ -109,6 +109,16 @@ class NodeConfig:
     ) -> BrokerLayers:
         """This node's properties below what the cluster's metadata sets for it."""
         return BrokerLayers(self.properties, dynamic_default, dynamic)
+
+
+def data_directories(given: Mapping[str, str]) -> tuple[str, ...]:
+    """Where a node keeps its data, whatever else its settings say."""
+    settings = {name: BROKER_SETTINGS[name] for name in ("log.dirs", "log.dir")}
+    return _log_dirs(parse_all(settings, {one: given[one] for one in settings if one in given}))
+
+
+def _log_dirs(values: Values) -> tuple[str, ...]:
+    return members(values, "log.dirs") or members(values, "log.dir")
 
 
 def development_properties(data_dir: str, port: int) -> dict[str, str]:

@@ -7,15 +7,15 @@ import time
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import format_uuid, random_uuid
-from headrace.log.directory_lock import LOCK_FILE
 from headrace.log.meta_properties import FILE_NAME as META_PROPERTIES
 from headrace.metadata.bootstrap import FILE_NAME as BOOTSTRAP
 from headrace.server.config import NodeConfig
 from headrace.server.formatting import FormatError, FormatPlan, format_storage
 from headrace.server.registered_endpoints import date_line
 
-#: What a new disk holds, what a node leaves that failed to start, and half a format.
-_OF_NO_CONCERN = frozenset({"lost+found", LOCK_FILE, BOOTSTRAP, f"{META_PROPERTIES}.tmp"})
+#: What a new disk holds, and half a format. Names with a dot in front concern nobody either: a node
+#: that failed to start leaves its lock.
+_OF_NO_CONCERN = frozenset({"lost+found", BOOTSTRAP, f"{META_PROPERTIES}.tmp"})
 
 
 def ensure_formatted(config: NodeConfig) -> None:
@@ -52,4 +52,5 @@ def holds_foreign_files(directory: str) -> bool:
         names = set(os.listdir(directory))
     except FileNotFoundError:
         return False
-    return META_PROPERTIES not in names and not names <= _OF_NO_CONCERN
+    hidden = {name for name in names if name.startswith(".")}
+    return META_PROPERTIES not in names and not names - hidden <= _OF_NO_CONCERN

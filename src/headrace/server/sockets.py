@@ -6,6 +6,7 @@ import errno
 import os
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 
 BACKLOG = 1024
@@ -37,11 +38,12 @@ _USUAL = SocketOptions()
 def bind(host: str | None, port: int, options: SocketOptions = _USUAL) -> socket.socket:
     """A listening TCP socket that nobody accepts from yet; no host means every interface."""
     bound = _bind(host, port, options.backlog)
-    # Accepted connections inherit both.
-    if options.send_buffer_bytes is not None:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-    if options.receive_buffer_bytes is not None:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
+    # Accepted connections inherit both. A system that refuses a size keeps its own.
+    with suppress(OSError):
+        if options.send_buffer_bytes is not None:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
+        if options.receive_buffer_bytes is not None:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
     return bound
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cli.main import main
-from headrace.log.directory_lock import DirectoryLock
+from headrace.log.directory_lock import DirectoryLock, is_locked, locked_by
 from headrace.server.config import development_properties
 
 
@@ -55,3 +55,43 @@ def test_a_process_that_does_not_have_the_lock_is_left_alone(
 def test_a_file_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     expected = "Cannot read /no/such.properties: No such file or directory."
     assert refusal(capsys, "/no/such.properties") == expected
+
+
+def test_a_bad_setting_keeps_no_node_from_being_stopped(
+    properties: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open(properties, "a", encoding="utf-8") as file:
+        file.write("num.partitions=many\n")
+    assert refusal(capsys, properties) == f"No node is running in {tmp_path / 'data'}."
+    elsewhere = ["server", "stop", properties, "--override", "log.dirs=/no/where"]
+    assert main(elsewhere) == 1
+    assert capsys.readouterr().err.strip() == "No node is running in /no/where."
+
+
+@pytest.mark.parametrize("named", ["-1", "0", "1", "x", ""])
+def test_a_lock_that_names_no_process_of_a_node(named: str, tmp_path: Path) -> None:
+    lock = DirectoryLock(str(tmp_path))
+    assert lock.acquire()
+    (tmp_path / ".lock").write_text(named)
+    assert is_locked(str(tmp_path))
+    assert locked_by(str(tmp_path)) is None
+    lock.release()
+    assert not is_locked(str(tmp_path))
+
+
+def test_a_lock_names_its_process_until_it_is_released(tmp_path: Path) -> None:
+    lock = DirectoryLock(str(tmp_path))
+    assert lock.acquire()
+    lock.name_process()
+    assert locked_by(str(tmp_path)) == os.getpid()
+    lock.release()
+    assert (tmp_path / ".lock").read_bytes() == b""
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    treasure = tmp_path / "treasure"
+    treasure.write_text("gold")
+    (tmp_path / ".lock").symlink_to(treasure)
+    with pytest.raises(OSError, match="symbolic links"):
+        DirectoryLock(str(tmp_path)).acquire()
+    assert treasure.read_text() == "gold"
