@@ -37,7 +37,7 @@ def test_a_free_port_can_be_had(monkeypatch: pytest.MonkeyPatch, platform: str) 
 
 
 def test_a_name_that_nobody_knows_is_one_sentence() -> None:
-    with pytest.raises(BindError, match=r"^Cannot listen on no\.such\.invalid:0: [\w ]+\.$"):
+    with pytest.raises(BindError, match=r"^Cannot listen on no\.such\.invalid:0: .+\.$"):
         bind("no.such.invalid", 0)
 
 
