@@ -15,18 +15,14 @@ from tests.support.headrace_node import HeadraceNode
 from tests.support.java import java_command, java_tool
 from tests.support.readiness import eventually
 from tests.support.reading import read_topic
+from tests.support.small_coordinators import SMALL_COORDINATORS
 
 PARTITIONS = 2
 #: More than a quick copier gets through while the other one starts: both have to be there to die.
 RECORDS = 40_000
 _SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "3",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "3",
+    **SMALL_COORDINATORS,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
-    "group.initial.rebalance.delay.ms": "0",
 }
 
 

@@ -18,18 +18,14 @@ from tests.support.java import java_command
 from tests.support.properties import write_properties
 from tests.support.readiness import eventually, tail
 from tests.support.reading import read_topic
+from tests.support.small_coordinators import SMALL_COORDINATORS
 from tests.support.word_feed import WordFeed
 
 PARTITIONS = 3
 INPUT = "streams-plaintext-input"
 OUTPUT = "streams-wordcount-output"
 _NODE = {
-    "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "3",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "3",
-    "group.initial.rebalance.delay.ms": "0",
+    **SMALL_COORDINATORS,
     # So that the place of a killed application is free soon.
     "group.min.session.timeout.ms": "1000",
     "auto.create.topics.enable": "false",

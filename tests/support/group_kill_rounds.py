@@ -9,18 +9,12 @@ from tests.support.committing_member import CommittingMember
 from tests.support.load import Load
 from tests.support.node import Node
 from tests.support.reading import read_topics
+from tests.support.small_coordinators import SMALL_COORDINATORS
 from tests.support.stages import Stages
 from tests.support.transformer import Transformer
 from tests.support.workload import create_topic
 
-SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "3",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "3",
-    "group.initial.rebalance.delay.ms": "0",
-}
+SETTINGS = SMALL_COORDINATORS
 _PARTITIONS = 3
 _READERS, _TRANSFORMERS = "readers", "transformers"
 

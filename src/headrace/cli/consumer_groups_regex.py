@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headrace.cli.output import print_json, wants_json
+from headrace.groups.consumer.regexes import what_re2_says
 
 #: Kafka's words for what is wrong (those of RE2/J), by RE2's.
 _REASONS = {
@@ -40,8 +41,6 @@ def what_is_wrong(regex: str) -> str | None:
     try:
         re2.compile(regex, options)
     except re2.error as error:
-        told = error.args[0]
-        text = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
-        reason = text.partition(": ")[0]
+        reason = what_re2_says(error).partition(": ")[0]
         return _REASONS.get(reason, reason)
     return None

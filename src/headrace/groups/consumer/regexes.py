@@ -44,12 +44,17 @@ def _compile(regex: str) -> Any:
     try:
         return re2.compile(regex, options)
     except re2.error as error:
-        reason = error.args[0] if error.args else ""
-        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise KafkaError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {text}.",
+            f"SubscribedTopicRegex `{regex}` is not a valid regular expression:"
+            f" {what_re2_says(error)}.",
         ) from error
+
+
+def what_re2_says(error: Exception) -> str:
+    """RE2's own words for what is wrong with an expression, which come as bytes."""
+    reason = error.args[0] if error.args else ""
+    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
 
 
 class RegexLookup:
