@@ -45,6 +45,11 @@ def _collector(struct: type[Struct]) -> _Collector | None:
     if code is None and not nested:
         return None
 
+    if code is None and len(nested) == 1 and nested[0][1]:
+        return _collector_inside(nested[0][0], nested[0][2])
+    if code is not None and not nested:
+        return _collector_of_codes(code)
+
     def collect(values: Any, codes: list[int]) -> None:
         for value in values:
             if code is not None and code(value):
@@ -53,5 +58,23 @@ def _collector(struct: type[Struct]) -> _Collector | None:
                 found = get(value)
                 if found is not None:
                     collect_inner(found if is_array else (found,), codes)
+
+    return collect
+
+
+# Topics with partitions with a code each are what is asked most: two short ways for them.
+
+
+def _collector_inside(get: Callable[[Any], Any], collect_inner: _Collector) -> _Collector:
+    def collect(values: Any, codes: list[int]) -> None:
+        for value in values:
+            collect_inner(get(value) or (), codes)
+
+    return collect
+
+
+def _collector_of_codes(code: Callable[[Any], int]) -> _Collector:
+    def collect(values: Any, codes: list[int]) -> None:
+        codes += filter(None, map(code, values))
 
     return collect

@@ -29,8 +29,11 @@ _frame_size = struct.Struct(">i").unpack_from
 _LENGTH_SIZE = 4
 #: What a quiet connection holds, so that thousands of them cost little.
 _BUFFER_START = 8 * 1024
-#: What one gets whose frames are larger; it grows further as their bytes arrive.
+#: What one gets whose frames are larger, and next; then it doubles as their bytes arrive.
 _BUFFER_GROWN = 64 * 1024
+#: A producer sends ahead: where several of its requests fit, few of them are cut by the buffer's
+#: end and have to be moved to its front.
+_BUFFER_AHEAD = 256 * 1024
 #: A buffer larger than this is given back once its frame is served.
 _BUFFER_KEPT_MAX = 1024 * 1024
 #: Answers to requests that arrived together leave together, but no more than this: the first
@@ -163,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
         # A request that waits may still read its own bytes.
         if self._is_busy or not is_large_enough:
             if not is_large_enough:
-                size = max(2 * size, _BUFFER_GROWN)
+                size = _grown(size)
             self._replace_buffer(bytearray(size))
         self._view[:used] = unfinished
         self._start, self._end = 0, used
@@ -201,9 +204,13 @@ class Connection(asyncio.BufferedProtocol):
             if self._end - self._start >= _AHEAD_MAX and not self._is_closed:
                 self._pause_reading()
         elif self._start == self._end:
-            self._start = self._end = 0
-            if len(self._buffer) > _BUFFER_KEPT_MAX:
-                self._replace_buffer(bytearray(_BUFFER_START))
+            self._empty_buffer()
+
+    def _empty_buffer(self) -> None:
+        """Everything in it has been served."""
+        self._start = self._end = 0
+        if len(self._buffer) > _BUFFER_KEPT_MAX:
+            self._replace_buffer(bytearray(_BUFFER_START))
 
     def _pause_reading(self) -> None:
         if not self._is_read_paused:
@@ -227,7 +234,11 @@ class Connection(asyncio.BufferedProtocol):
         elif reply is not None:
             self._close(reply.reason)
             return
-        if not self._is_serving:
+        if self._is_serving:
+            return
+        if self._start == self._end and not self._is_read_paused:
+            self._empty_buffer()  # nothing came meanwhile, as nearly always
+        else:
             self._owner.resumptions.add(self._resume)
 
     def _gather(self, data: Buffer) -> None:
@@ -334,3 +345,10 @@ class Connection(asyncio.BufferedProtocol):
             if self._file_sender is not None:
                 self._file_sender.close()
             self._owner.closed(self)
+
+
+def _grown(size: int) -> int:
+    for step in (_BUFFER_GROWN, _BUFFER_AHEAD):
+        if size < step:
+            return step
+    return 2 * size

@@ -7,6 +7,7 @@ builder needs for each.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from headrace.records.batch import TRANSACTIONAL_FLAG
 from headrace.records.builder import frame_batch
@@ -16,10 +17,13 @@ from headrace.records.varint import encode_varint
 #: Key and value of a record; no value for a tombstone.
 Pair = tuple[bytes, bytes | None]
 
-_NULL = b"\x01"  # the varint -1
+#: The size of a value that is not there.
+_NULL = -1
 _NO_HEADERS = b"\x00"
 #: Attributes, and no distance from the time of the batch.
 _START = b"\x00\x00"
+#: Sizes of key and value that come back with every commit.
+_REMEMBERED = 1024
 
 
 def encoded_batch(
@@ -53,12 +57,23 @@ def encode_pairs(pairs: Sequence[Pair], first: int = 0) -> bytes:
     out: list[bytes] = []
     for delta, (key, value) in enumerate(pairs, first):
         offset = varint(delta)
-        key_size = varint(len(key))
-        size = len(_START) + len(offset) + len(key_size) + len(key) + len(_NO_HEADERS)
-        if value is None:
-            out += (varint(size + 1), _START, offset, key_size, key, _NULL, _NO_HEADERS)
-        else:
-            value_size = varint(len(value))
-            size += len(value_size) + len(value)
-            out += (varint(size), _START, offset, key_size, key, value_size, value, _NO_HEADERS)
+        value_size = _NULL if value is None else len(value)
+        start, key_length, value_length = _lengths(len(offset), len(key), value_size)
+        out += (start, offset, key_length, key, value_length, value or b"", _NO_HEADERS)
     return b"".join(out)
+
+
+@lru_cache(_REMEMBERED)
+def _lengths(offset_size: int, key_size: int, value_size: int) -> tuple[bytes, bytes, bytes]:
+    """A record up to its offset, and what stands before its key and before its value."""
+    key_length, value_length = encode_varint(key_size), encode_varint(value_size)
+    size = (
+        len(_START)
+        + offset_size
+        + len(key_length)
+        + key_size
+        + len(value_length)
+        + max(value_size, 0)
+        + len(_NO_HEADERS)
+    )
+    return encode_varint(size) + _START, key_length, value_length

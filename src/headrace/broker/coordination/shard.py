@@ -20,6 +20,7 @@ from headrace.broker.coordination.events import Event, Events, Queued, merged
 from headrace.broker.coordination.long_work import Soon, in_steps
 from headrace.broker.coordination.outcomes import Outcomes
 from headrace.broker.coordination.records_log import RecordCodec, RecordsLog
+from headrace.broker.coordination.sharing import Sharing
 from headrace.broker.coordination.timers import Timers
 from headrace.broker.coordination.waiting import NOBODY, Reply, Waiting
 from headrace.broker.parked import Scheduler
@@ -72,15 +73,10 @@ class Shard:
         self._made_ms = clock.mono_ms()
         #: How long reading the log took; None until it has been read.
         self.load_time_ms: float | None = None
-        self._scheduler = scheduler
         self._clock = clock
         self._events = Events()
         self._is_running = False
-        #: Whether events that may share a batch wait for the end of this turn of the loop.
-        self._is_gathering = False
-        #: How many such events came in this turn, and whether the last turn had several.
-        self._gathered = 0
-        self._is_crowded = False
+        self._sharing = Sharing(scheduler.call_soon, self._run)
         self._timers = Timers(scheduler, clock, self._timer_expired)
         self._waiting = Waiting(scheduler.call_soon)
         log = RecordsLog(partition, codec, clock, compression)
@@ -120,22 +116,16 @@ class Shard:
     def submit(self, event: Event, reply: Reply, *, may_share: bool = False) -> int:
         """Run `event(token, now_ms)`; `reply` gets the response that it makes, now or later.
 
-        `may_share` says that the event does not look at what others like it write (see `events`).
+        `may_share` says that the event does not look at what others like it write (see `events`);
+        such events may wait for each other (see `sharing`).
         """
         self.require_active()
         token = self._waiting.add(reply)
         self._events.add(event, token, may_share)
-        if not may_share:
+        if may_share:
+            self._sharing.add()
+        else:
             self._run()
-            return token
-        self._gathered += 1
-        if not self._is_gathering:
-            # The first one of a turn goes at once; if more come, they go together. Where several
-            # came in the last turn the first one waits for the others, to spare a write.
-            self._is_gathering = True
-            self._scheduler.call_soon(self._end_gathering)
-            if not self._is_crowded:
-                self._run()
         return token
 
     def post(self, event: Callable[[int], Outcome[Any, Any]]) -> None:
@@ -170,12 +160,6 @@ class Shard:
 
     def go_on(self) -> None:
         self._is_running = False
-        self._run()
-
-    def _end_gathering(self) -> None:
-        self._is_gathering = False
-        self._is_crowded = self._gathered > 1
-        self._gathered = 0
         self._run()
 
     def _run(self) -> None:
