@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -113,17 +113,16 @@ class Dispatcher:
     def _finish(
         self, route: Route, correlation_id: int, started_ms: float, send: Send, reply: Reply
     ) -> None:
-        route.metrics.record(self._clock.mono_ms() - started_ms)
         if isinstance(reply, Response):
-            if route.find_errors is not None:
-                self._count_errors(route, route.find_errors(reply))
             send(_encode_or_close(route, correlation_id, reply))
         elif isinstance(reply, Encoded):
-            if route.find_errors is not None:
-                self._count_errors(route, route.find_errors(reply.response))
             send(_framed(route, correlation_id, [b"", *reply.chunks]))
         else:
             send(reply)
+        # The client waits for its answer, nobody for these figures.
+        route.metrics.record(self._clock.mono_ms() - started_ms)
+        if route.find_errors is not None:
+            self._count_errors(route.api.key, route.find_errors, reply)
 
     def _handle(self, route: Route, context: RequestContext, request: Any) -> Reply | Parked:
         needed = route.cluster_operation
@@ -140,9 +139,11 @@ class Dispatcher:
             unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             return error_response(route.api, route.version, request, unknown)
 
-    def _count_errors(self, route: Route, codes: Iterable[int]) -> None:
-        for code in codes:
-            self._metrics.count_error(route.api.key, code)
+    def _count_errors(self, key: ApiKey, find_errors: ErrorFinder, reply: Reply) -> None:
+        response = reply.response if isinstance(reply, Encoded) else reply
+        if isinstance(response, Response):
+            for code in find_errors(response):
+                self._metrics.count_error(key, code)
 
     def _route(self, key: int, version: int) -> Route:
         api = self._table.get(key)

@@ -54,8 +54,8 @@ class OffsetCommits:
             name, topic_id = topic.name, topic.topic_id
             answers = []
             for partition in topic.partitions:
-                index = partition.partition_index
-                error = self._refusal(partition.committed_metadata)
+                index, metadata = partition.partition_index, partition.committed_metadata
+                error = self._refusal(metadata) if metadata else 0
                 if not error:
                     if check is not None:
                         check(name, topic_id, index)

@@ -145,8 +145,8 @@ class _Fetch:
         """Not every new byte is for this reader: an open transaction may hold it back."""
         self._woken = False
         if not self._parked.is_done and self.read():
-            self._leave()
             self._parked.complete(self.respond())
+            self._leave()  # after the answer, which somebody waits for
 
     def _leave(self) -> None:
         self._timer.cancel()
