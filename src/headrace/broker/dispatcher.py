@@ -121,8 +121,11 @@ class Dispatcher:
             send(reply)
         # The client waits for its answer, nobody for these figures.
         route.metrics.record(self._clock.mono_ms() - started_ms)
-        if route.find_errors is not None:
-            self._count_errors(route.api.key, route.find_errors, reply)
+        find_errors = route.find_errors
+        if find_errors is not None:
+            response = reply.response if isinstance(reply, Encoded) else reply
+            if isinstance(response, Response) and (codes := find_errors(response)):
+                self._count_errors(route, codes)
 
     def _handle(self, route: Route, context: RequestContext, request: Any) -> Reply | Parked:
         needed = route.cluster_operation
@@ -139,11 +142,9 @@ class Dispatcher:
             unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             return error_response(route.api, route.version, request, unknown)
 
-    def _count_errors(self, key: ApiKey, find_errors: ErrorFinder, reply: Reply) -> None:
-        response = reply.response if isinstance(reply, Encoded) else reply
-        if isinstance(response, Response):
-            for code in find_errors(response):
-                self._metrics.count_error(key, code)
+    def _count_errors(self, route: Route, codes: list[int]) -> None:
+        for code in codes:
+            self._metrics.count_error(route.api.key, code)
 
     def _route(self, key: int, version: int) -> Route:
         api = self._table.get(key)
@@ -168,7 +169,7 @@ class Dispatcher:
         self._routes[key, version] = route
         return route
 
-    def _answer_unsupported_api_versions(self, correlation_id: int) -> Chunks:
+    def _answer_unsupported_api_versions(self, correlation_id: int) -> Chunks | Close:
         """A client newer than we are gets version 0 of the answer, with our versions (KIP-511)."""
         route = self._routes.get((ApiKey.API_VERSIONS, 0)) or self._route(ApiKey.API_VERSIONS, 0)
         reply = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
@@ -180,7 +181,7 @@ class Dispatcher:
                 max_version=own.version_max,
             )
         ]
-        return _encode(route, correlation_id, reply)
+        return _encode_or_close(route, correlation_id, reply)
 
 
 class UnsupportedApiVersions(Exception):
@@ -207,16 +208,12 @@ def _skip_tags(frame: memoryview, position: int) -> int:
 
 def _encode_or_close(route: Route, correlation_id: int, response: Response) -> Chunks | Close:
     """A response may be due in the middle of another client's request: it never raises there."""
+    chunks: Chunks = [b""]
     try:
-        return _encode(route, correlation_id, response)
+        route.write(response, chunks.append)
     except Exception:  # the edge of one request
         logger.exception("the response to %s cannot be written", route.api.key.name)
         return Close("the response cannot be written")
-
-
-def _encode(route: Route, correlation_id: int, response: Response) -> Chunks:
-    chunks: Chunks = [b""]
-    route.write(response, chunks.append)
     return _framed(route, correlation_id, chunks)
 
 

@@ -19,6 +19,13 @@ from headrace.metadata.image import MetadataImage
 from headrace.records.codecs import Codec
 from headrace.replication.partition import Partition
 
+#: Keys whose shard is remembered: they come back with every commit.
+_REMEMBERED = 4096
+#: Longer ones are not: anybody may ask for thousands of them.
+_LENGTH_MAX = 255
+#: Asked for with every request, and looking into an Enum is slow.
+_ACTIVE = ShardState.ACTIVE
+
 
 class Coordinators:
     """The group coordinators, or the transaction coordinators, of this node."""
@@ -44,6 +51,7 @@ class Coordinators:
         self._perform = perform
         self._compression = compression
         self._shards: dict[int, Shard] = {}
+        self._by_key: dict[str, Shard] = {}
         #: In which their long jobs are done, such as reading their logs.
         self.turns = Turns(scheduler.call_soon)
 
@@ -63,7 +71,15 @@ class Coordinators:
 
     def shard_for(self, key: str) -> Shard:
         """The active shard for a key, or Kafka's reason why there is none here."""
-        return self.shard_of(self.partition_of(key))
+        shard = self._by_key.get(key)
+        if shard is not None and shard.state is _ACTIVE:
+            return shard
+        shard = self.shard_of(self.partition_of(key))
+        if len(key) <= _LENGTH_MAX:
+            if len(self._by_key) == _REMEMBERED:
+                self._by_key.clear()
+            self._by_key[key] = shard
+        return shard
 
     def shard_of(self, index: int | None) -> Shard:
         """The active shard of a partition of the internal topic."""
@@ -78,7 +94,7 @@ class Coordinators:
         for shard in self._shards.values():
             if shard.state is ShardState.LOADING:
                 raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        return [shard for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+        return [shard for shard in self._shards.values() if shard.state is _ACTIVE]
 
     def start(self, partitions: Partitions) -> None:
         """Lead whatever this node leads when it starts."""
@@ -90,6 +106,7 @@ class Coordinators:
         """Follow the leadership of the internal topic; comes after the partitions themselves."""
         for change in changes.topics.values():
             if change.topic.name == self.topic:
+                self._by_key.clear()
                 gone = change.after is None
                 for index in range(len(change.topic.partitions)) if gone else change.partitions:
                     partition = partitions.get(self.topic, index)
@@ -110,6 +127,7 @@ class Coordinators:
             if old.partition is partition:
                 return
             old.close()
+        self._by_key.clear()
         shard = Shard(
             self._make(partition),
             self._codec,
@@ -125,6 +143,7 @@ class Coordinators:
 
     def resign(self, index: int) -> None:
         """Somebody else leads it now, or it is gone."""
+        self._by_key.clear()
         shard = self._shards.pop(index, None)
         if shard is not None:
             shard.close()

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-#: Groups and transactional ids whose place is remembered: they come back with every commit.
-_REMEMBERED = 4096
-#: Longer ones are not: anybody may ask for thousands of them.
-_LENGTH_MAX = 255
 #: Of this number Java has no absolute value.
 _LOWEST = -(1 << 31)
 
@@ -23,8 +17,5 @@ def java_hash(text: str) -> int:
 
 def partition_for(key: str, partition_count: int) -> int:
     """Kafka's choice: the hash without its sign (0 for the lowest), modulo the partitions."""
-    value = _known_hash(key) if len(key) <= _LENGTH_MAX else java_hash(key)
+    value = java_hash(key)
     return 0 if value == _LOWEST else abs(value) % partition_count
-
-
-_known_hash = lru_cache(_REMEMBERED)(java_hash)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from headrace.broker.coordination import placement
 from headrace.broker.coordination.placement import partition_for
 
 
@@ -19,12 +18,3 @@ from headrace.broker.coordination.placement import partition_for
 )
 def test_a_key_belongs_where_javas_hash_puts_it(key: str, partition: int) -> None:
     assert partition_for(key, 50) == partition
-
-
-def test_long_keys_are_not_kept_in_memory() -> None:
-    before = placement._known_hash.cache_info().currsize
-    long_keys = [f"{number}" + "x" * 30_000 for number in range(3)]
-    assert [partition_for(key, 50) for key in long_keys] == [
-        abs(placement.java_hash(key)) % 50 for key in long_keys
-    ]
-    assert placement._known_hash.cache_info().currsize == before
