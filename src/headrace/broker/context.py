@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.broker.authorization import (
     CLUSTER_NAME,
@@ -12,6 +12,7 @@ from headrace.broker.authorization import (
     Principal,
     ResourceType,
 )
+from headrace.broker.known_requests import KnownRequests
 
 
 @dataclass(slots=True)
@@ -28,6 +29,8 @@ class ConnectionInfo:
     local_port: int
     #: Records of this many bytes or more may stay in their file until they are sent.
     lazy_records_from: int = 1 << 62
+    #: What this client repeats, by API key.
+    known: dict[int, KnownRequests] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

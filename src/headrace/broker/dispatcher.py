@@ -19,6 +19,11 @@ from headrace.broker.api_table import Api, ApiTable, Handler, Scope
 from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.context import ConnectionInfo, RequestContext
 from headrace.broker.error_replies import error_response
+from headrace.broker.known_requests import (
+    Declined,
+    KnownRequests,
+    Learner,
+)
 from headrace.broker.metrics import ApiMetrics, BrokerMetrics
 from headrace.broker.parked import Close, Encoded, Parked, Reply
 from headrace.broker.response_errors import ErrorFinder, error_finder
@@ -56,6 +61,8 @@ class Route:
     metrics: ApiMetrics
     #: None for APIs whose handlers count errors themselves, since they are asked most.
     find_errors: ErrorFinder | None
+    #: The handler, if it learns requests that clients repeat.
+    learner: Learner | None
 
 
 #: Their responses are not walked for errors: the handlers know them.
@@ -84,6 +91,12 @@ class Dispatcher:
         started_ms = self._clock.mono_ms()
         try:
             key, version, correlation_id, length = _HEADER_START.unpack_from(frame)
+            known = connection.known.get(key)
+            if known is not None:
+                repeated = known.serve(version, frame)
+                if not isinstance(repeated, Declined):
+                    route = self._routes[key, version]
+                    return self._answer(route, correlation_id, started_ms, send, repeated)
             position = 10
             client_id = ""
             if length > 0:
@@ -103,7 +116,22 @@ class Dispatcher:
             send(Close(f"malformed request: {error}"))
             return None
         context = RequestContext(connection, version, client_id)
-        reply = self._handle(route, context, request)
+        parked = self._answer(
+            route, correlation_id, started_ms, send, self._handle(route, context, request)
+        )
+        if route.learner is not None:
+            _learn(route.learner, context, route, request, frame, position)
+        return parked
+
+    def _answer(
+        self,
+        route: Route,
+        correlation_id: int,
+        started_ms: float,
+        send: Send,
+        reply: Reply | Parked,
+    ) -> Parked | None:
+        """Send a reply, or see to it that it will be sent."""
         if isinstance(reply, Parked):
             reply.when_done(partial(self._finish, route, correlation_id, started_ms, send))
             return reply
@@ -113,7 +141,9 @@ class Dispatcher:
     def _finish(
         self, route: Route, correlation_id: int, started_ms: float, send: Send, reply: Reply
     ) -> None:
-        if isinstance(reply, Response):
+        if isinstance(reply, bytes):
+            send([_FLEXIBLE_RESPONSE_START.pack(len(reply) + 5, correlation_id, 0) + reply])
+        elif isinstance(reply, Response):
             send(_encode_or_close(route, correlation_id, reply))
         elif isinstance(reply, Encoded):
             send(_framed(route, correlation_id, [b"", *reply.chunks]))
@@ -165,6 +195,7 @@ class Dispatcher:
             response_header_version(api.response, version) > 0,
             self._metrics.api(key, version),
             None if key in _COUNT_THEIR_ERRORS else error_finder(api.response),
+            _learner(api, version),
         )
         self._routes[key, version] = route
         return route
@@ -182,6 +213,12 @@ class Dispatcher:
             )
         ]
         return _encode_or_close(route, correlation_id, reply)
+
+
+def _learner(api: Api, version: int) -> Learner | None:
+    """Who learns requests of this version: their answers have the newer headers."""
+    handler: object = api.handler
+    return handler if isinstance(handler, Learner) and version in api.response.flexible else None
 
 
 class UnsupportedApiVersions(Exception):
@@ -225,3 +262,23 @@ def _framed(route: Route, correlation_id: int, chunks: Chunks) -> Chunks:
     else:
         chunks[0] = _RESPONSE_START.pack(size + 4, correlation_id)
     return [b"".join(chunks)] if size <= _JOIN_MAX else chunks
+
+
+def _learn(
+    learner: Learner,
+    context: RequestContext,
+    route: Route,
+    request: Any,
+    frame: memoryview,
+    position: int,
+) -> None:
+    """Know a request that was served in the ordinary way, if it is worth it."""
+    subject = learner.subject(request)
+    if subject is None:
+        return
+    known_requests = context.connection.known.setdefault(route.api.key, KnownRequests())
+    if known_requests.is_repeated(subject):
+        request, _ = route.read(frame, position)  # the handler may keep its own
+        known = learner.learn(context, request, frame, position)
+        if known is not None:
+            known_requests.add(known)

@@ -36,12 +36,18 @@ class PartitionReader:
     def find(self, position: FetchPosition) -> Partition:
         """The partition of a position, or Kafka's error for an unknown one."""
         topic = position.topic
-        if isinstance(topic, str):
-            return self._partitions.require(topic, position.index)
-        partition = self._partitions.identified(topic).get(position.index)
+        partition = self.siblings(topic).get(position.index)
         if partition is None:
+            if isinstance(topic, str):
+                raise self._partitions.missing(topic, position.index)
             raise self._partitions.missing_by_id(topic, position.index)
         return partition
+
+    def siblings(self, topic: str | bytes) -> dict[int, Partition]:
+        """All partitions of a topic that are here, by its name or its id."""
+        if isinstance(topic, str):
+            return self._partitions.named(topic)
+        return self._partitions.identified(topic)
 
     def read(
         self,
@@ -161,9 +167,9 @@ class PartitionReader:
 
     # Counting
 
-    def count(self, position: FetchPosition, size: int) -> None:
+    def count(self, topic: str, size: int) -> None:
         """Records that a client gets."""
-        metrics = self._metrics.topic(self.find(position).topic)
+        metrics = self._metrics.topic(topic)
         metrics.fetches += 1
         metrics.bytes_out += size
 

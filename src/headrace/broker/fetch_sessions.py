@@ -107,7 +107,7 @@ class FetchSessions:
             if session is not None:
                 session.positions = positions
             return session, list(positions.values())
-        session = self._resume(request, uses_ids, now_ms)
+        session = self.resume(request.session_id, request.session_epoch, uses_ids, now_ms)
         size = len(session.positions)
         _positions(request, uses_ids, session.positions)
         _forget(request, uses_ids, session.positions)
@@ -119,11 +119,15 @@ class FetchSessions:
             return None, asked
         return session, asked
 
-    def _resume(self, request: FetchRequest, uses_ids: bool, now_ms: float) -> FetchSession:
-        session = self._sessions.get(request.session_id)
+    def get(self, session_id: int) -> FetchSession | None:
+        return self._sessions.get(session_id)
+
+    def resume(self, session_id: int, epoch: int, uses_ids: bool, now_ms: float) -> FetchSession:
+        """The session that goes on with this epoch, or Kafka's error if it does not."""
+        session = self._sessions.get(session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        if session.epoch != request.session_epoch:
+        if session.epoch != epoch:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_ids != uses_ids:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)

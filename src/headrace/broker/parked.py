@@ -27,8 +27,9 @@ class Encoded:
     chunks: list[Buffer]
 
 
-#: What a handler finally has for the client; None means that nothing is sent (acks=0).
-Reply = Response | Encoded | Close | None
+#: What a handler finally has for the client: a response or, as bytes, one that is encoded and
+#: short; None means that nothing is sent (acks=0).
+Reply = Response | Encoded | bytes | Close | None
 
 
 class Parked:
@@ -50,9 +51,12 @@ class Parked:
         if self._done:
             return
         self._done = True
-        self._reply = reply
-        if self._callback is not None:
-            self._callback(reply)
+        self._abandoned = None  # it knows whoever knows this: a cycle, left to the collector
+        callback, self._callback = self._callback, None
+        if callback is None:
+            self._reply = reply
+        else:
+            callback(reply)
 
     def complete_with(self, reply: Reply | Parked) -> None:
         """Complete with a reply that may itself come later."""
@@ -75,8 +79,10 @@ class Parked:
         """Nobody waits any more."""
         if not self._done:
             self._done = True
-            if self._abandoned is not None:
-                self._abandoned()
+            abandoned, self._abandoned = self._abandoned, None
+            self._callback = None
+            if abandoned is not None:
+                abandoned()
 
 
 class TimerHandle(Protocol):

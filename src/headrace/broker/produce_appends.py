@@ -14,7 +14,7 @@ from headrace.broker.parked import Close, Parked, Reply, Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.broker.produced_batch import ProducedBatch
 from headrace.broker.wakeups import Wakeups
-from headrace.log.append import AppendOrigin
+from headrace.log.append import AppendOrigin, AppendResult
 from headrace.log.flushing import Flush
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.produce import (
@@ -23,11 +23,14 @@ from headrace.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
 )
-from headrace.records.batch import WrongChecksumError
+from headrace.records.batch import BatchHeader, WrongChecksumError
+from headrace.replication.partition import Partition
 
 ACKS_ALL = -1
 ACKS_NONE = 0
 _CLIENT = AppendOrigin.CLIENT
+#: A batch whose header is sound, and where it is to go.
+Checked = tuple[Partition, memoryview, BatchHeader]
 
 
 class ProduceAppends:
@@ -84,16 +87,50 @@ class ProduceAppends:
         result.base_offset = done.base_offset
         result.log_append_time_ms = done.append_time_ms
         result.log_start_offset = partition.log.log_start_offset
-        topic = self._metrics.topic(partition.topic)
-        topic.produces += 1
-        if not done.duplicate:
-            topic.bytes_in += len(batch.records)
-            topic.messages_in += batch.header.record_count
+        self._count(partition, batch.records, batch.header, done)
         if done.flush_needed:
             unflushed.append(batch)
         if acks == ACKS_ALL and partition.high_watermark <= done.last_offset:
             batch.last_offset = done.last_offset
             waiting.append(batch)
+
+    def append_one(
+        self, partition: Partition, records: memoryview, header: BatchHeader, now_ms: int
+    ) -> AppendResult:
+        """Append a request's only batch, which need not wait for a disk or for replicas."""
+        self._wakeups.hold()
+        try:
+            done = partition.append(records, header, now_ms, _CLIENT)
+        finally:
+            self._wakeups.run()
+        self._count(partition, records, header, done)
+        return done
+
+    def append_all(self, batches: list[Checked], now_ms: int) -> list[AppendResult | KafkaError]:
+        """The same for several."""
+        outcomes: list[AppendResult | KafkaError] = []
+        self._wakeups.hold()
+        try:
+            for partition, records, header in batches:
+                try:
+                    outcomes.append(partition.append(records, header, now_ms, _CLIENT))
+                except KafkaError as error:
+                    outcomes.append(error)
+        finally:
+            self._wakeups.run()
+        for (partition, records, header), done in zip(batches, outcomes, strict=True):
+            if not isinstance(done, KafkaError):
+                self._count(partition, records, header, done)
+        return outcomes
+
+    def _count(
+        self, partition: Partition, records: memoryview, header: BatchHeader, done: AppendResult
+    ) -> None:
+        topic = self._metrics.topic(partition.topic)
+        topic.produces += 1
+        if not done.duplicate:
+            topic.bytes_in += len(records)
+            topic.messages_in += header.record_count
 
     def refuse(
         self, result: PartitionProduceResponse, error: KafkaError, topic: str, size: int = 0

@@ -41,32 +41,12 @@ class ProducedBatch:
 
     def check_header(self, now_ms: int) -> BatchHeader:
         """Everything that Kafka checks and the header tells."""
-        header = check_produce(self.records)
-        log = self.partition.log
+        header = check_batch_for(self.partition, self.records, now_ms)
         size = header.batch_length + LOG_OVERHEAD
-        if size > log.max_message_bytes:
-            raise self._too_large(size)
-        if header.max_timestamp >= 0 and (
-            header.max_timestamp - now_ms > log.ahead_max_ms
-            or now_ms - header.base_timestamp > log.behind_max_ms
-        ):
-            raise KafkaError(
-                ErrorCode.INVALID_TIMESTAMP,
-                f"Timestamp {header.max_timestamp} of message is out of range for"
-                f" {self.partition.topic}-{self.partition.index}.",
-            )
         if size != len(self.records):
             self.records = self.records[:size]
         self.header = header
         return header
-
-    def _too_large(self, size: int) -> KafkaError:
-        return KafkaError(
-            ErrorCode.MESSAGE_TOO_LARGE,
-            f"The record batch size in the append to {self.partition.topic}-"
-            f"{self.partition.index} is {size} bytes which exceeds the maximum"
-            f" configured value of {self.partition.log.config.max_message_bytes}.",
-        )
 
     def _target_codec(self) -> Codec | None:
         """The codec to convert to, if the topic wants another one than the producer used."""
@@ -102,4 +82,32 @@ class ProducedBatch:
             self.header = BatchHeader(converted, 0)
             # Another codec may have made it larger.
             if len(converted) > self.partition.log.config.max_message_bytes:
-                self.failure = self._too_large(len(converted))
+                self.failure = _too_large(self.partition, len(converted))
+
+
+def check_batch_for(partition: Partition, records: memoryview, now_ms: int) -> BatchHeader:
+    """Check what a client wants appended to a partition, as far as the batch's header tells."""
+    header = check_produce(records)
+    log = partition.log
+    size = header.batch_length + LOG_OVERHEAD
+    if size > log.max_message_bytes:
+        raise _too_large(partition, size)
+    if header.max_timestamp >= 0 and (
+        header.max_timestamp - now_ms > log.ahead_max_ms
+        or now_ms - header.base_timestamp > log.behind_max_ms
+    ):
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP,
+            f"Timestamp {header.max_timestamp} of message is out of range for"
+            f" {partition.topic}-{partition.index}.",
+        )
+    return header
+
+
+def _too_large(partition: Partition, size: int) -> KafkaError:
+    return KafkaError(
+        ErrorCode.MESSAGE_TOO_LARGE,
+        f"The record batch size in the append to {partition.topic}-{partition.index} is {size}"
+        f" bytes which exceeds the maximum configured value of"
+        f" {partition.log.config.max_message_bytes}.",
+    )

@@ -3,7 +3,7 @@
 from zlib import crc32
 
 from headrace.base.uuids import ZERO_UUID
-from headrace.log.config import LogConfig
+from headrace.log.config import INT64_MAX, LogConfig
 from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.leader_epochs import LeaderEpochs
 from headrace.log.open_files import OpenFiles
@@ -35,6 +35,7 @@ class LogState:
         "directory_unsynced",
         "examines_records",
         "files",
+        "flushes_by_count",
         "last_flush_ms",
         "leader_epochs",
         "log_end_offset",
@@ -55,6 +56,8 @@ class LogState:
     active: Segment
     #: Produced batches have to be looked into before they are appended.
     examines_records: bool
+    #: Whether an append may have to wait for the disk (`flush.messages`).
+    flushes_by_count: bool
     #: How far a produced batch's timestamps may be from the clock.
     ahead_max_ms: int
     behind_max_ms: int
@@ -111,6 +114,7 @@ class LogState:
         self._config = config
         self._append_time = config.uses_append_time
         self._flush_messages = config.flush_messages
+        self.flushes_by_count = config.flush_messages < INT64_MAX
         self._segment_bytes = config.segment_bytes
         self._segment_ms = config.segment_ms_max
         self._index_interval = config.index_interval_bytes

@@ -142,6 +142,8 @@ class ProducerTable:
         """The first offset of a transaction that is open, or ended beyond the high watermark."""
         if self._unreplicated:
             self.forget_replicated(high_watermark)
+        elif not self._ongoing:
+            return None
         firsts = [*self._ongoing, *self._unreplicated]
         return min(firsts) if firsts else None
 

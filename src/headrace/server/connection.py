@@ -339,6 +339,7 @@ class Connection(asyncio.BufferedProtocol):
         if not self._is_closed:
             self._is_closed = True
             self._gathered.clear()
+            self._info.known.clear()  # what is known knows this connection, too
             if self._parked is not None:
                 self._parked.abandon()
                 self._parked = None

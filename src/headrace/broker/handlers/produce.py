@@ -8,7 +8,7 @@ answered. What comes then is in `broker.produce_appends`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 
 from headrace.base.clock import Clock
@@ -17,6 +17,8 @@ from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.admission import Admission
+from headrace.broker.known_produce import KnownProduce
+from headrace.broker.known_requests import Learner
 from headrace.broker.parked import Parked, Reply
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
@@ -52,7 +54,7 @@ Append = Callable[[ProduceRequest, ProduceResponse, list[ProducedBatch], int], "
 PrepareElsewhere = Callable[[Preparation, Callable[[Prepared], None]], None]
 
 
-class ProduceHandler:
+class ProduceHandler(Learner):
     """Serves API key 0."""
 
     def __init__(
@@ -126,6 +128,29 @@ class ProduceHandler:
         if examined:
             append = partial(self._examine, examined, append)
         return append(request, response, batches, now_ms)
+
+    # Requests that are repeated
+
+    def subject(self, request: ProduceRequest) -> Hashable | None:
+        topics = request.topic_data
+        if (
+            len(topics) != 1
+            or request.acks not in (ACKS_ALL, 1)
+            or request.transactional_id is not None
+        ):
+            return None
+        return topics[0].name or topics[0].topic_id
+
+    def learn(
+        self, context: RequestContext, request: ProduceRequest, frame: memoryview, position: int
+    ) -> KnownProduce | None:
+        name, siblings = self._find(context, request.topic_data[0])
+        if not siblings or name in INTERNAL_TOPICS or self._config.deep_validation:
+            return None
+        known = KnownProduce(
+            context, request, frame, position, name, siblings, self._appends, self._clock
+        )
+        return known if known.is_repeated_by(frame) else None
 
     def _find(
         self, context: RequestContext, topic: TopicProduceData

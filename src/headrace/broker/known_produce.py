@@ -1,0 +1,191 @@
+"""A Produce request for one topic that a client repeats with other records."""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from headrace.base.clock import Clock
+from headrace.base.errors import KafkaError
+from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.context import RequestContext
+from headrace.broker.known_requests import (
+    DECLINED,
+    Declined,
+    KnownRequest,
+    pieces,
+    start_of,
+)
+from headrace.broker.produce_appends import ACKS_ALL, Checked, ProduceAppends
+from headrace.broker.produced_batch import check_batch_for
+from headrace.protocol.compiler import encode
+from headrace.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from headrace.protocol.wire import read_uvarint, write_uvarint
+from headrace.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader
+from headrace.replication.partition import Partition
+
+#: What the answer says of a partition: its index, no error, base offset, append time and log start.
+_RESULT = Struct(">ihqqq")
+_MARK = (0x7A5B, 0, 0x5E81_F3C2_9AD7_B604, 0x47C9_E2B8_81F6_930D, 0x63D4_A9F7_C0B2_8E15)
+_INDEX = Struct(">i")
+#: A compact array of one element begins with this many bytes, and so does the length of a mark.
+_COUNT_SIZE = 1
+_NO_TAGS = 0
+_WRITE: Final = Operation.WRITE
+_TOPIC: Final = ResourceType.TOPIC
+
+
+class KnownProduce(KnownRequest):
+    """More batches for a topic, of which everything but partitions and records is known."""
+
+    __slots__ = (
+        "_answer_end",
+        "_answer_start",
+        "_appends",
+        "_clock",
+        "_context",
+        "_ending",
+        "_needs_all",
+        "_one_end",
+        "_one_start",
+        "_result_end",
+        "_siblings",
+        "_topic",
+    )
+
+    def __init__(
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        frame: memoryview,
+        position: int,
+        topic: str,
+        siblings: dict[int, Partition],
+        appends: ProduceAppends,
+        clock: Clock,
+    ) -> None:
+        version = context.api_version
+        request.topic_data[0].partition_data = []
+        nothing = encode(request, version)
+        # What is left: no partitions, the tags of the topic and those of the request.
+        ending_size = _COUNT_SIZE + 2
+        self._ending = nothing[-ending_size + _COUNT_SIZE :]
+        super().__init__(version, start_of(frame, position) + nothing[:-ending_size])
+        self._context = context
+        self._needs_all = request.acks == ACKS_ALL
+        self._topic = topic
+        self._siblings = siblings
+        self._appends = appends
+        self._clock = clock
+        self._answer_start, self._result_end, self._answer_end = _answer_pieces(request, version)
+        self._one_start = self._answer_start + write_uvarint(2)
+        self._one_end = self._result_end + self._answer_end
+
+    def is_repeated_by(self, frame: memoryview) -> bool:
+        """Whether a frame has this shape, whatever there is to say about its records."""
+        differs_at = self.differs_at
+        return (
+            frame[differs_at - len(self.signature) : differs_at] == self.signature
+            and frame[-len(self._ending) :] == self._ending
+        )
+
+    def serve(self, frame: memoryview) -> bytes | Declined:
+        if not self._context.allows(_WRITE, _TOPIC, self._topic):
+            return DECLINED
+        now_ms = self._clock.wall_ms()
+        batches: list[Checked] = []
+        count, position = read_uvarint(frame, self.differs_at)
+        for _ in range(count - 1):  # a compact count is one too large
+            (index,) = _INDEX.unpack_from(frame, position)
+            length, start = read_uvarint(frame, position + 4)
+            end = start + length - 1  # and so is a compact length
+            partition = self._siblings.get(index)
+            if length <= 1 or partition is None or frame[end] != _NO_TAGS:
+                return DECLINED
+            records = frame[start:end]
+            batch = self._check(partition, records, now_ms)
+            if batch is None:
+                return DECLINED
+            batches.append(batch)
+            position = end + 1
+        if frame[position:] != self._ending or not batches:
+            return DECLINED
+        return self._append(batches, now_ms) if count > 2 else self._append_one(*batches[0], now_ms)
+
+    def _check(self, partition: Partition, records: memoryview, now_ms: int) -> Checked | None:
+        """The batch, if it can be appended and answered at once."""
+        log = partition.log
+        if (
+            not partition.is_leader
+            or log.examines_records
+            or log.flushes_by_count
+            or (self._needs_all and len(partition.leadership.replicas) > 1)
+        ):
+            return None
+        header = check_batch_for(partition, records, now_ms)
+        is_transactional = header.attributes & TRANSACTIONAL_FLAG
+        if is_transactional or header.batch_length + LOG_OVERHEAD != len(records):
+            return None
+        return partition, records, header
+
+    def _append_one(
+        self, partition: Partition, records: memoryview, header: BatchHeader, now_ms: int
+    ) -> bytes:
+        """As most requests are where somebody waits for each of them."""
+        done = self._appends.append_one(partition, records, header, now_ms)
+        log_start = partition.log.log_start_offset
+        offsets = done.base_offset, done.append_time_ms, log_start
+        return self._one_start + _RESULT.pack(partition.index, 0, *offsets) + self._one_end
+
+    def _append(self, batches: list[Checked], now_ms: int) -> bytes:
+        results = [self._answer_start, write_uvarint(len(batches) + 1)]
+        appended = self._appends.append_all(batches, now_ms)
+        for (partition, records, _), done in zip(batches, appended, strict=True):
+            if isinstance(done, KafkaError):
+                results.append(self._refused(partition, done, len(records)))
+                continue
+            results.append(
+                _RESULT.pack(
+                    partition.index,
+                    0,
+                    done.base_offset,
+                    done.append_time_ms,
+                    partition.log.log_start_offset,
+                )
+            )
+            results.append(self._result_end)
+        results.append(self._answer_end)
+        return b"".join(results)
+
+    def _refused(self, partition: Partition, error: KafkaError, size: int) -> bytes:
+        """The bytes of a result that is not as it should be."""
+        result = PartitionProduceResponse(index=partition.index)
+        self._appends.refuse(result, error, partition.topic, size)
+        topic = TopicProduceResponse(
+            name=self._topic, topic_id=partition.topic_id, partition_responses=[result]
+        )
+        answer = encode(ProduceResponse(responses=[topic]), self.version)
+        return answer[len(self._answer_start) + _COUNT_SIZE : -len(self._answer_end)]
+
+
+def _answer_pieces(request: ProduceRequest, version: int) -> tuple[bytes, bytes, bytes]:
+    """What stands before all results, behind each of them, and behind all of them."""
+    index, _, base_offset, append_time, log_start = _MARK
+    result = PartitionProduceResponse(
+        index=index,
+        base_offset=base_offset,
+        log_append_time_ms=append_time,
+        log_start_offset=log_start,
+    )
+    topic = request.topic_data[0]
+    answer = TopicProduceResponse(
+        name=topic.name, topic_id=topic.topic_id, partition_responses=[result, result]
+    )
+    mark = _RESULT.pack(*_MARK)
+    start, result_end, end = pieces(ProduceResponse(responses=[answer]), version, mark, mark)
+    return start[:-_COUNT_SIZE], result_end, end[len(result_end) :]
