@@ -122,7 +122,8 @@ sim: setup ## Random schedules of groups and transactions with thousands of new 
 	@first=$$(date +%s); export HEADRACE_SEEDS=$${HEADRACE_SEEDS:-$$first-$$((first + 5999))}; \
 	echo "Seeds $$HEADRACE_SEEDS"; \
 	$(BIN)/python -m pytest -n 2 tests/unit/groups/test_random_schedules.py \
-	  tests/unit/groups/consumer/test_schedules.py tests/unit/transactions/test_chance.py
+	  tests/unit/groups/consumer/test_schedules.py tests/unit/transactions/test_chance.py \
+	  tests/unit/broker/test_known_requests_chance.py
 
 .PHONY: faults
 faults: setup packages spark ## Real processes: kill -9, full disks, bad bytes

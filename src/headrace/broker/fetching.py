@@ -7,7 +7,7 @@ from typing import Protocol
 from headrace.broker.context import RequestContext
 from headrace.broker.fetch_reads import PartitionReader
 from headrace.broker.fetch_sessions import NO_SESSION, FetchPosition, FetchSession
-from headrace.broker.parked import Parked, Reply, Scheduler
+from headrace.broker.parked import DONE, Parked, Reply, Scheduler
 from headrace.broker.wakeups import Wakeups
 from headrace.protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -25,11 +25,6 @@ class FetchServices(Protocol):
     scheduler: Scheduler
     wakeups: Wakeups
     bytes_max: int
-
-
-#: Stands for the wait of a fetch that does not wait.
-_NOT_PARKED = Parked()
-_NOT_PARKED.abandon()
 
 
 class Fetch:
@@ -66,7 +61,7 @@ class Fetch:
         self._waiting_on: list[Partition] = []
         self._missing_bytes = 0
         self._woken = False
-        self._parked = _NOT_PARKED
+        self._parked = DONE
 
     def answer_or_park(self) -> Reply | Parked:
         """The answer if there is enough to send, or if this client does not wait."""
@@ -154,8 +149,11 @@ class Fetch:
             return
         answer = self.try_answer()
         if answer is not None:
-            self._parked.complete(answer)
-            self._leave()  # after the answer, which somebody waits for
+            parked = self._parked
+            parked.complete(answer)
+            # After the answer, which somebody waits for; unless the next wait has begun with it.
+            if self._parked is parked:
+                self._leave()
 
     @property
     def is_waiting(self) -> bool:
@@ -182,7 +180,8 @@ class Fetch:
         is_incremental = session is not None and self._request.session_epoch > 0
         topics: dict[str | bytes, FetchableTopicResponse] = {}
         served = []
-        for position, data in self._results:
+        results, self._results = self._results, []
+        for position, data in results:
             if data.records:
                 reader.count(reader.find(position).topic, len(data.records))
                 served.append((position.topic, position.index))

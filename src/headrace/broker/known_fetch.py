@@ -46,7 +46,7 @@ _OFFSET_MARK = 0x71C5_E80D_B9A2_F346
 _SIZE_MAX: Final = 32 * 1024
 #: Who waits longer is not known: a timer may outlive its connection.
 WAIT_MAX_MS: Final = 5_000
-#: What a timer may be early, in steps of the loop's own.
+#: The least that a timer can be set to.
 _TIMER_STEP_MS: Final = 1.0
 _READ: Final = Operation.READ
 _TOPIC: Final = ResourceType.TOPIC
@@ -62,23 +62,7 @@ class KnownFetchServices(FetchServices, Protocol):
 class KnownFetch(KnownRequest):
     """The next read of a partition of which everything but the offset is known."""
 
-    __slots__ = (
-        "_answer_end",
-        "_answer_middle",
-        "_answer_start",
-        "_context",
-        "_is_committed",
-        "_leadership",
-        "_parts",
-        "_position",
-        "_request",
-        "_services",
-        "_session",
-        "_siblings",
-        "_split",
-        "_work",
-        "partition",
-    )
+    __slots__ = ("_again", "_parts", "_services", "_session", "_split")
 
     def __init__(
         self,
@@ -100,45 +84,8 @@ class KnownFetch(KnownRequest):
         self._parts = (middle, ending)
         self._split = Struct(f">i{len(middle)}sq{len(ending)}s")
         self._services = services
-        self._context = context
-        self._request = request
-        self._is_committed = request.isolation_level == READ_COMMITTED
         self._session = session
-        self._siblings = siblings
-        self.partition = siblings[asked.partition]
-        self._leadership = self.partition.leadership
-        self._position = self._find_position()
-        self._answer_start, self._answer_middle, self._answer_end = self._answer_pieces(version)
-        self._work = _FetchAgain(self, services, context, request, session, self._position)
-
-    def _find_position(self) -> FetchPosition:
-        """Where this client stands: its session's note, or one of our own if it has none."""
-        if self._session is not None:
-            return next(iter(self._session.positions.values()))
-        topic = self._request.topics[0]
-        return FetchPosition(topic.topic or topic.topic_id, self.partition.index)
-
-    def _answer_pieces(self, version: int) -> list[bytes]:
-        high_watermark, last_stable, log_start = _OFFSET_MARKS
-        topic = self._request.topics[0]
-        data = PartitionData(
-            partition_index=self.partition.index,
-            high_watermark=high_watermark,
-            last_stable_offset=last_stable,
-            log_start_offset=log_start,
-            aborted_transactions=[] if self._is_committed else None,
-            records=_RECORDS_MARK,
-        )
-        answer = FetchResponse(
-            session_id=NO_SESSION if self._session is None else self._session.session_id,
-            responses=[
-                FetchableTopicResponse(
-                    topic=topic.topic, topic_id=topic.topic_id, partitions=[data]
-                )
-            ],
-        )
-        length = write_uvarint(len(_RECORDS_MARK) + 1)
-        return pieces(answer, version, _OFFSETS.pack(*_OFFSET_MARKS), length + _RECORDS_MARK)
+        self._again = _FetchAgain(services, context, request, session, siblings)
 
     def is_repeated_by(self, frame: memoryview) -> bool:
         """Whether a frame has this shape, whatever its offset."""
@@ -153,50 +100,125 @@ class KnownFetch(KnownRequest):
         if len(frame) != self.differs_at + self._split.size:
             return DECLINED
         epoch, middle, offset, ending = self._split.unpack_from(frame, self.differs_at)
-        partition = self.partition
+        again = self._again
         if (
             (middle, ending) != self._parts
-            or self._work.is_waiting
-            or partition.leadership is not self._leadership
-            or self._siblings.get(partition.index) is not partition
-            or not partition.has_log
-            or not self._context.allows(_READ, _TOPIC, partition.topic)
+            or again.is_waiting
+            or not again.is_as_known()
             or not self._resume(epoch)
         ):
             return DECLINED
-        position, request = self._position, self._request
-        asked = request.topics[0].partitions[0]
-        position.fetch_offset = offset
-        position.max_bytes = asked.partition_max_bytes
-        position.current_leader_epoch = asked.current_leader_epoch
-        position.last_fetched_epoch = asked.last_fetched_epoch
-        request.session_epoch = epoch
-        return self._work.answer_or_park()
+        return again.begin(epoch, offset)
 
     def _resume(self, epoch: int) -> bool:
         """Go on with the session, if that is still this partition's alone."""
         session = self._session
         if session is None:
             return epoch == FINAL_EPOCH
-        positions = session.positions
-        if len(positions) != 1 or self._position not in positions.values():
-            return False
         services = self._services
-        services.sessions.resume(
-            session.session_id, epoch, session.uses_ids, services.clock.mono_ms()
-        )
+        sessions = services.sessions
+        positions = session.positions
+        if (
+            sessions.get(session.session_id) is not session
+            or len(positions) != 1
+            or self._again.position not in positions.values()
+        ):
+            return False
+        now_ms = services.clock.mono_ms()
+        sessions.resume(session.session_id, epoch, session.uses_ids, now_ms)
         return True
 
-    def read(self, bytes_max: int, bytes_min: int) -> bytes | None:
+
+class _FetchAgain(Fetch):
+    """The same fetch again and again: nothing is decoded, and its answer is nearly written."""
+
+    __slots__ = (
+        "_answer_end",
+        "_answer_middle",
+        "_answer_start",
+        "_bytes_max",
+        "_bytes_min",
+        "_clock",
+        "_deadline_ms",
+        "_is_committed",
+        "_is_timed",
+        "_leadership",
+        "_partition",
+        "_siblings",
+        "position",
+    )
+
+    def __init__(
+        self,
+        services: KnownFetchServices,
+        context: RequestContext,
+        request: FetchRequest,
+        session: FetchSession | None,
+        siblings: dict[int, Partition],
+    ) -> None:
+        asked = request.topics[0].partitions[0]
+        self._partition = siblings[asked.partition]
+        self.position = _position(request, session)
+        super().__init__(services, context, request, session, [self.position])
+        self._siblings = siblings
+        self._leadership = self._partition.leadership
+        self._waiting_on = [self._partition]
+        self._is_committed = request.isolation_level == READ_COMMITTED
+        self._bytes_max = min(asked.partition_max_bytes, request.max_bytes, services.bytes_max)
+        self._bytes_min = self._bytes_wanted()
+        self._clock = services.clock
+        self._deadline_ms = 0.0
+        self._is_timed = False
+        self._answer_start, self._answer_middle, self._answer_end = pieces(
+            _answer(request, session),
+            context.api_version,
+            _OFFSETS.pack(*_OFFSET_MARKS),
+            write_uvarint(len(_RECORDS_MARK) + 1) + _RECORDS_MARK,
+        )
+
+    def is_as_known(self) -> bool:
+        """Whether this client may still read the partition, and from this node."""
+        partition = self._partition
+        return (
+            partition.leadership is self._leadership
+            and self._siblings.get(partition.index) is partition
+            and partition.has_log
+            and self._context.allows(_READ, _TOPIC, partition.topic)
+        )
+
+    def begin(self, epoch: int, offset: int) -> Reply | Parked:
+        """Answer, or wait."""
+        position, request = self.position, self._request
+        asked = request.topics[0].partitions[0]
+        position.fetch_offset = offset
+        position.max_bytes = asked.partition_max_bytes
+        position.current_leader_epoch = asked.current_leader_epoch
+        position.last_fetched_epoch = asked.last_fetched_epoch
+        request.session_epoch = epoch
+        return self.answer_or_park()
+
+    def has_nothing_to_read(self) -> bool:
+        end = self._partition.readable_end(self._request.isolation_level)
+        self._missing_bytes = wanted = self._bytes_min
+        return self.position.fetch_offset == end and wanted > 0
+
+    def try_answer(self) -> FetchResponse | bytes | None:
+        answer = None
+        # Much may have changed while it waited.
+        if not self.is_waiting or self.is_as_known():
+            answer = self._read_known()
+        return answer or super().try_answer()
+
+    def _read_known(self) -> bytes | None:
         """The answer with what there is to read, if it is enough and not too much to copy."""
-        partition, position = self.partition, self._position
+        partition, position = self._partition, self.position
         log, offset = partition.log, position.fetch_offset
         high_watermark, last_stable = partition.high_watermark, partition.last_stable_offset
         stop = last_stable if self._is_committed else high_watermark
         try:
             records = log.read_or_slice(
                 offset,
-                bytes_max,
+                self._bytes_max,
                 end_offset=stop,
                 at_least_one=True,
                 lazy_from=_SIZE_MAX,
@@ -205,56 +227,21 @@ class KnownFetch(KnownRequest):
                 return None
         except KafkaError:
             return None
-        if not isinstance(records, bytes) or not records or len(records) < bytes_min:
+        if not isinstance(records, bytes) or not records or len(records) < self._bytes_min:
             return None
         position.high_watermark = high_watermark
         position.log_start_offset = log.log_start_offset
         self._services.reader.count(partition.topic, len(records))
-        offsets = _OFFSETS.pack(high_watermark, last_stable, log.log_start_offset)
         return b"".join(
             (
                 self._answer_start,
-                offsets,
+                _OFFSETS.pack(high_watermark, last_stable, log.log_start_offset),
                 self._answer_middle,
                 write_uvarint(len(records) + 1),
                 records,
                 self._answer_end,
             )
         )
-
-
-class _FetchAgain(Fetch):
-    """The same fetch again and again: nothing is decoded, and its answer is nearly written."""
-
-    __slots__ = ("_bytes_max", "_bytes_min", "_clock", "_deadline_ms", "_is_timed", "_known")
-
-    def __init__(
-        self,
-        known: KnownFetch,
-        services: KnownFetchServices,
-        context: RequestContext,
-        request: FetchRequest,
-        session: FetchSession | None,
-        position: FetchPosition,
-    ) -> None:
-        super().__init__(services, context, request, session, [position])
-        self._known = known
-        self._clock = services.clock
-        self._waiting_on = [known.partition]
-        asked = request.topics[0].partitions[0]
-        self._bytes_max = min(asked.partition_max_bytes, request.max_bytes, services.bytes_max)
-        self._bytes_min = self._bytes_wanted()
-        self._deadline_ms = 0.0
-        self._is_timed = False
-
-    def has_nothing_to_read(self) -> bool:
-        partition = self._known.partition
-        end = partition.readable_end(self._request.isolation_level)
-        self._missing_bytes = wanted = self._bytes_min
-        return self._positions[0].fetch_offset == end and wanted > 0
-
-    def try_answer(self) -> FetchResponse | bytes | None:
-        return self._known.read(self._bytes_max, self._bytes_min) or super().try_answer()
 
     # One timer serves one wait after the other: most of them end long before it.
 
@@ -266,11 +253,39 @@ class _FetchAgain(Fetch):
 
     def _on_timer(self) -> None:
         left_ms = self._deadline_ms - self._clock.mono_ms()
-        self._is_timed = left_ms > _TIMER_STEP_MS and not self._parked.is_done
+        self._is_timed = left_ms > 0 and self.is_waiting
         if self._is_timed:
-            self._services.scheduler.call_later(left_ms, self._on_timer)
-        elif not self._parked.is_done:
+            self._services.scheduler.call_later(max(left_ms, _TIMER_STEP_MS), self._on_timer)
+        elif self.is_waiting:
             self._finish()
 
     def _stop_timer(self) -> None:
         """It goes on, for the next wait."""
+
+
+def _position(request: FetchRequest, session: FetchSession | None) -> FetchPosition:
+    """Where this client stands: its session's note, or one of our own if it has none."""
+    if session is not None:
+        return next(iter(session.positions.values()))
+    topic = request.topics[0]
+    return FetchPosition(topic.topic or topic.topic_id, topic.partitions[0].partition)
+
+
+def _answer(request: FetchRequest, session: FetchSession | None) -> FetchResponse:
+    """The answer with records, and with marks for all that differs."""
+    high_watermark, last_stable, log_start = _OFFSET_MARKS
+    topic = request.topics[0]
+    data = PartitionData(
+        partition_index=topic.partitions[0].partition,
+        high_watermark=high_watermark,
+        last_stable_offset=last_stable,
+        log_start_offset=log_start,
+        aborted_transactions=[] if request.isolation_level == READ_COMMITTED else None,
+        records=_RECORDS_MARK,
+    )
+    return FetchResponse(
+        session_id=NO_SESSION if session is None else session.session_id,
+        responses=[
+            FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=[data])
+        ],
+    )

@@ -33,7 +33,8 @@ from headrace.replication.partition import Partition
 _RESULT = Struct(">ihqqq")
 _MARK = (0x7A5B, 0, 0x5E81_F3C2_9AD7_B604, 0x47C9_E2B8_81F6_930D, 0x63D4_A9F7_C0B2_8E15)
 _INDEX = Struct(">i")
-#: A compact array of one element begins with this many bytes, and so does the length of a mark.
+#: A compact array of one element begins with this, and an empty one with as many bytes.
+_ONE: Final = 2
 _COUNT_SIZE = 1
 _NO_TAGS = 0
 _WRITE: Final = Operation.WRITE
@@ -83,7 +84,7 @@ class KnownProduce(KnownRequest):
         self._appends = appends
         self._clock = clock
         self._answer_start, self._result_end, self._answer_end = _answer_pieces(request, version)
-        self._one_start = self._answer_start + write_uvarint(2)
+        self._one_start = self._answer_start + write_uvarint(_ONE)
         self._one_end = self._result_end + self._answer_end
 
     def is_repeated_by(self, frame: memoryview) -> bool:
@@ -103,27 +104,28 @@ class KnownProduce(KnownRequest):
         for _ in range(count - 1):  # a compact count is one too large
             (index,) = _INDEX.unpack_from(frame, position)
             length, start = read_uvarint(frame, position + 4)
-            end = start + length - 1  # and so is a compact length
+            position = start + length  # a compact length is, too: there is one byte for tags
             partition = self._siblings.get(index)
-            if length <= 1 or partition is None or frame[end] != _NO_TAGS:
+            if length <= 1 or partition is None or frame[position - 1] != _NO_TAGS:
                 return DECLINED
-            records = frame[start:end]
-            batch = self._check(partition, records, now_ms)
-            if batch is None:
+            records = frame[start : position - 1]
+            header = self._check(partition, records, now_ms)
+            if header is None:
                 return DECLINED
-            batches.append(batch)
-            position = end + 1
+            if count == _ONE:
+                if frame[position:] != self._ending:
+                    return DECLINED
+                return self._append_one(partition, records, header, now_ms)
+            batches.append((partition, records, header))
         if frame[position:] != self._ending or not batches:
             return DECLINED
-        return self._append(batches, now_ms) if count > 2 else self._append_one(*batches[0], now_ms)
+        return self._append(batches, now_ms)
 
-    def _check(self, partition: Partition, records: memoryview, now_ms: int) -> Checked | None:
-        """The batch, if it can be appended and answered at once."""
-        log = partition.log
+    def _check(self, partition: Partition, records: memoryview, now_ms: int) -> BatchHeader | None:
+        """The header of a batch that can be appended and answered at once."""
         if (
             not partition.is_leader
-            or log.examines_records
-            or log.flushes_by_count
+            or not partition.log.appends_at_once
             or (self._needs_all and len(partition.leadership.replicas) > 1)
         ):
             return None
@@ -131,13 +133,18 @@ class KnownProduce(KnownRequest):
         is_transactional = header.attributes & TRANSACTIONAL_FLAG
         if is_transactional or header.batch_length + LOG_OVERHEAD != len(records):
             return None
-        return partition, records, header
+        return header
 
     def _append_one(
         self, partition: Partition, records: memoryview, header: BatchHeader, now_ms: int
     ) -> bytes:
         """As most requests are where somebody waits for each of them."""
-        done = self._appends.append_one(partition, records, header, now_ms)
+        try:
+            done = self._appends.append_one(partition, records, header, now_ms)
+        except KafkaError as error:
+            # The ordinary way would not know a batch again that was stamped already.
+            refused = self._refused(partition, error, len(records))
+            return b"".join((self._one_start, refused, self._answer_end))
         log_start = partition.log.log_start_offset
         offsets = done.base_offset, done.append_time_ms, log_start
         return self._one_start + _RESULT.pack(partition.index, 0, *offsets) + self._one_end

@@ -85,6 +85,11 @@ class Parked:
                 abandoned()
 
 
+#: A wait that is over, for whoever has not waited yet.
+DONE = Parked()
+DONE.abandon()
+
+
 class TimerHandle(Protocol):
     """A timer that has been set."""
 

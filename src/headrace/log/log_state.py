@@ -30,12 +30,12 @@ class LogState:
         "_time_entries_max",
         "active",
         "ahead_max_ms",
+        "appends_at_once",
         "behind_max_ms",
         "directory",
         "directory_unsynced",
         "examines_records",
         "files",
-        "flushes_by_count",
         "last_flush_ms",
         "leader_epochs",
         "log_end_offset",
@@ -56,8 +56,8 @@ class LogState:
     active: Segment
     #: Produced batches have to be looked into before they are appended.
     examines_records: bool
-    #: Whether an append may have to wait for the disk (`flush.messages`).
-    flushes_by_count: bool
+    #: Whether appends wait neither for a look at their records nor for a flush.
+    appends_at_once: bool
     #: How far a produced batch's timestamps may be from the clock.
     ahead_max_ms: int
     behind_max_ms: int
@@ -114,7 +114,6 @@ class LogState:
         self._config = config
         self._append_time = config.uses_append_time
         self._flush_messages = config.flush_messages
-        self.flushes_by_count = config.flush_messages < INT64_MAX
         self._segment_bytes = config.segment_bytes
         self._segment_ms = config.segment_ms_max
         self._index_interval = config.index_interval_bytes
@@ -127,6 +126,8 @@ class LogState:
             or config.compression_type != "producer"
             or config.headrace_produce_validation == "deep"
         )
+        flushes_by_count = config.flush_messages < INT64_MAX
+        self.appends_at_once = not (self.examines_records or flushes_by_count)
         if config.uses_append_time:  # it does not matter what the producer's clock said
             self.ahead_max_ms = self.behind_max_ms = _ANY_DISTANCE_MS
         else:

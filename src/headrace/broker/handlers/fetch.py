@@ -9,7 +9,7 @@ from headrace.base.errors import KafkaError
 from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
 from headrace.broker.fetch_reads import PartitionReader
-from headrace.broker.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH, FetchSessions
+from headrace.broker.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSessions
 from headrace.broker.fetching import Fetch
 from headrace.broker.known_fetch import WAIT_MAX_MS, KnownFetch
 from headrace.broker.known_requests import Learner
@@ -59,14 +59,16 @@ class FetchHandler(Learner):
     def learn(
         self, context: RequestContext, request: FetchRequest, frame: memoryview, position: int
     ) -> KnownFetch | None:
+        topic = request.topics[0]
+        name, asked = topic.topic or topic.topic_id, topic.partitions[0]
         session = None
         if request.session_epoch != FINAL_EPOCH:
             session = self.sessions.get(request.session_id)
-            if session is None or len(session.positions) != 1:
+            if session is None or list(session.positions) != [(name, asked.partition)]:
                 return None
-        topic = request.topics[0]
-        asked = topic.partitions[0]
-        siblings = self.reader.siblings(topic.topic or topic.topic_id)
+        elif request.session_id != NO_SESSION:
+            return None  # it ends that session
+        siblings = self.reader.siblings(name)
         partition = siblings.get(asked.partition)
         is_follower = request.replica_id >= 0 or request.replica_state.replica_id >= 0
         if (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -9,7 +10,9 @@ from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.groups import Groups, require_group
-from headrace.broker.parked import Parked
+from headrace.broker.known_offset_commit import PARTITIONS_MAX, KnownOffsetCommit
+from headrace.broker.known_requests import Learner
+from headrace.broker.parked import Parked, Reply
 from headrace.metadata.image import TopicImage
 from headrace.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -18,21 +21,20 @@ from headrace.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from headrace.protocol.schema import Response
 
 _TOPIC_IDS_SINCE = 10
 #: Looked up once: every commit asks for them, and looking into an Enum is slow.
 _READ, _TOPIC = Operation.READ, ResourceType.TOPIC
 
 
-class OffsetCommitHandler:
+class OffsetCommitHandler(Learner):
     """Serves API key 8."""
 
     def __init__(self, groups: Groups, cluster: ClusterView) -> None:
         self._groups = groups
         self._cluster = cluster
 
-    def __call__(self, context: RequestContext, request: OffsetCommitRequest) -> Response | Parked:
+    def __call__(self, context: RequestContext, request: OffsetCommitRequest) -> Reply | Parked:
         require_group(context, _READ, request.group_id)
         refused: list[OffsetCommitResponseTopic] = []
         request.topics = [
@@ -43,15 +45,38 @@ class OffsetCommitHandler:
 
         def answer(reply: Any) -> OffsetCommitResponse:
             if isinstance(reply, KafkaError):
-                reply = OffsetCommitResponse(
-                    topics=[_refusal(topic, reply.code) for topic in request.topics]
-                )
+                reply = _refused(request, reply)
             response: OffsetCommitResponse = reply
             if refused:
                 _join(response.topics, refused)
             return response
 
         return self._groups.ask(context, request.group_id, request, answer)
+
+    # Requests that are repeated
+
+    def subject(self, request: OffsetCommitRequest) -> Hashable | None:
+        if sum(len(topic.partitions) for topic in request.topics) > PARTITIONS_MAX:
+            return None
+        return request.group_id, request.member_id, request.generation_id_or_member_epoch
+
+    def learn(
+        self,
+        context: RequestContext,
+        request: OffsetCommitRequest,
+        frame: memoryview,
+        position: int,
+    ) -> KnownOffsetCommit | None:
+        refused: list[OffsetCommitResponseTopic] = []
+        accepted = [self._is_accepted(context, topic, refused) for topic in request.topics]
+        if refused or not accepted or not all(accepted):
+            return None
+        by_name = self._cluster.image.topics_by_name
+        topics = [by_name[topic.name] for topic in request.topics]
+        known = KnownOffsetCommit(
+            context, request, frame, position, self._groups, self._cluster, topics, _refused
+        )
+        return known if known.is_repeated_by(frame) else None
 
     def _is_accepted(
         self,
@@ -85,6 +110,10 @@ class OffsetCommitHandler:
         if not context.allows(_READ, _TOPIC, topic.name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return image.topics_by_name.get(topic.name) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _refused(request: OffsetCommitRequest, error: KafkaError) -> OffsetCommitResponse:
+    return OffsetCommitResponse(topics=[_refusal(topic, error.code) for topic in request.topics])
 
 
 def _refusal(topic: OffsetCommitRequestTopic, error: ErrorCode) -> OffsetCommitResponseTopic:

@@ -135,6 +135,7 @@ class ProduceHandler(Learner):
         topics = request.topic_data
         if (
             len(topics) != 1
+            or not topics[0].partition_data
             or request.acks not in (ACKS_ALL, 1)
             or request.transactional_id is not None
         ):

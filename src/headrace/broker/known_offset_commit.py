@@ -1,0 +1,162 @@
+"""An OffsetCommit request that a client repeats with other offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final
+
+from headrace.base.errors import KafkaError
+from headrace.base.outcome import Outcome
+from headrace.broker.authorization import Operation, ResourceType
+from headrace.broker.cluster_view import ClusterView
+from headrace.broker.context import RequestContext
+from headrace.broker.coordination.groups import Groups, require_group
+from headrace.broker.coordination.shard import Shard
+from headrace.broker.coordination.waiting import NOBODY
+from headrace.broker.known_requests import (
+    DECLINED,
+    Declined,
+    KnownRequest,
+    pieces,
+    start_of,
+)
+from headrace.broker.parked import DONE, Parked
+from headrace.metadata.image import TopicImage
+from headrace.protocol.compiler import encode
+from headrace.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+#: Makes the answer of a commit that failed as a whole.
+Refused = Callable[[OffsetCommitRequest, KafkaError], OffsetCommitResponse]
+
+#: Commits of more partitions than this are not known.
+PARTITIONS_MAX: Final = 64
+_OFFSET = Struct(">q")
+_MARK = 0x7BC1_E58D_92F6_A300
+_READ, _TOPIC = Operation.READ, ResourceType.TOPIC
+
+
+class KnownOffsetCommit(KnownRequest):
+    """The next commit of the same partitions by the same member."""
+
+    __slots__ = (
+        "_answer",
+        "_cluster",
+        "_context",
+        "_groups",
+        "_parked",
+        "_partitions",
+        "_parts",
+        "_refused",
+        "_request",
+        "_shard",
+        "_split",
+        "_token",
+        "_topics",
+    )
+
+    def __init__(
+        self,
+        context: RequestContext,
+        request: OffsetCommitRequest,
+        frame: memoryview,
+        position: int,
+        groups: Groups,
+        cluster: ClusterView,
+        topics: list[TopicImage],
+        refused: Refused,
+    ) -> None:
+        version = context.api_version
+        self._shard: Shard
+        self._token = NOBODY
+        self._partitions = [one for topic in request.topics for one in topic.partitions]
+        marks = range(_MARK, _MARK + len(self._partitions))
+        for partition, mark in zip(self._partitions, marks, strict=True):
+            partition.committed_offset = mark
+        before, *parts = pieces(request, version, *map(_OFFSET.pack, marks))
+        super().__init__(version, start_of(frame, position) + before)
+        self._parts = tuple(parts)
+        self._split = Struct(">" + "".join(f"q{len(part)}s" for part in parts))
+        self._context = context
+        self._request = request
+        self._groups = groups
+        self._cluster = cluster
+        self._topics = topics
+        self._refused = refused
+        self._parked = DONE
+        self._answer = encode(_success(request), version)
+
+    def is_repeated_by(self, frame: memoryview) -> bool:
+        """Whether a frame has this shape, whatever the offsets."""
+        differs_at = self.differs_at
+        return (
+            len(frame) == differs_at + self._split.size
+            and frame[differs_at - len(self.signature) : differs_at] == self.signature
+            and self._split.unpack_from(frame, differs_at)[1::2] == self._parts
+        )
+
+    def serve(self, frame: memoryview) -> Parked | Declined:
+        if len(frame) != self.differs_at + self._split.size or not self._parked.is_done:
+            return DECLINED
+        fields = self._split.unpack_from(frame, self.differs_at)
+        if fields[1::2] != self._parts or not self._are_open():
+            return DECLINED
+        for partition, offset in zip(self._partitions, fields[::2], strict=True):
+            partition.committed_offset = offset
+        # What `Groups.ask` does, with less that has to be made each time.
+        self._shard = shard = self._groups.coordinators.shard_for(self._request.group_id)
+        self._parked = parked = Parked()
+        self._token = shard.submit(self._event, self._answered, may_share=True)
+        parked.when_abandoned(self._forget)
+        return parked
+
+    def _event(self, token: int, now_ms: int) -> Outcome[Any, Any]:
+        handle: Callable[..., Outcome[Any, Any]] = self._shard.coordinator.handle
+        return handle(token, self._request, self._context, now_ms)
+
+    def _forget(self) -> None:
+        self._shard.forget(self._token)
+
+    def _are_open(self) -> bool:
+        """Whether the topics are still there, and this client may still commit."""
+        context = self._context
+        require_group(context, _READ, self._request.group_id)
+        by_name = self._cluster.image.topics_by_name
+        for topic in self._topics:
+            name = topic.name
+            if by_name.get(name) is not topic or not context.allows(_READ, _TOPIC, name):
+                return False
+        return True
+
+    def _answered(self, reply: OffsetCommitResponse | KafkaError) -> None:
+        self._parked.complete(self._answer_to(reply))
+
+    def _answer_to(self, reply: OffsetCommitResponse | KafkaError) -> OffsetCommitResponse | bytes:
+        if isinstance(reply, KafkaError):
+            return self._refused(self._request, reply)
+        for topic in reply.topics:
+            for partition in topic.partitions:
+                if partition.error_code:
+                    return reply
+        return self._answer
+
+
+def _success(request: OffsetCommitRequest) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=one.partition_index)
+                    for one in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
