@@ -25,6 +25,7 @@ from headrace.broker.known_requests import (
     start_of,
 )
 from headrace.broker.parked import Parked, Reply
+from headrace.protocol.compiler import Buffer
 from headrace.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -216,18 +217,12 @@ class _FetchAgain(Fetch):
         high_watermark, last_stable = partition.high_watermark, partition.last_stable_offset
         stop = last_stable if self._is_committed else high_watermark
         try:
-            records = log.read_or_slice(
-                offset,
-                self._bytes_max,
-                end_offset=stop,
-                at_least_one=True,
-                lazy_from=_SIZE_MAX,
-            )
+            records = self._read_up_to(stop)
             if self._is_committed and log.aborted_transactions(offset, stop):
                 return None
         except KafkaError:
             return None
-        if not isinstance(records, bytes) or not records or len(records) < self._bytes_min:
+        if not records or len(records) < self._bytes_min:
             return None
         position.high_watermark = high_watermark
         position.log_start_offset = log.log_start_offset
@@ -242,6 +237,19 @@ class _FetchAgain(Fetch):
                 self._answer_end,
             )
         )
+
+    def _read_up_to(self, stop: int) -> Buffer | None:
+        """All there is to read, unless it is more than a little."""
+        partition, offset = self._partition, self.position.fetch_offset
+        if partition.newest is not None:
+            first, following, records = partition.newest
+            # Where it is the only one, its size does not matter: one batch is always sent.
+            if first == offset and following == stop and len(records) < _SIZE_MAX:
+                return records
+        read = partition.log.read_or_slice(
+            offset, self._bytes_max, end_offset=stop, at_least_one=True, lazy_from=_SIZE_MAX
+        )
+        return read if isinstance(read, bytes) else None
 
     # One timer serves one wait after the other: most of them end long before it.
 

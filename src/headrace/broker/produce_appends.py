@@ -101,8 +101,10 @@ class ProduceAppends:
         self._wakeups.hold()
         try:
             done = partition.append(records, header, now_ms, _CLIENT)
+            partition.newest = (done.base_offset, done.last_offset + 1, records)
         finally:
             self._wakeups.run()
+            partition.newest = None
         self._count(partition, records, header, done)
         return done
 

@@ -54,6 +54,7 @@ class Partition:
         "index",
         "leadership",
         "log",
+        "newest",
         "replication_waiters",
         "topic",
         "topic_id",
@@ -77,6 +78,9 @@ class Partition:
         self.leadership = _UNKNOWN
         self._node_id = node_id
         self._replica_ends: dict[int, int] = {}
+        #: The batch that readers are being told of, which they need not read from the file: its
+        #: first offset, the one behind it, and its bytes, which are gone again afterwards.
+        self.newest: tuple[int, int, memoryview] | None = None
         #: Called with the number of new readable bytes after each append.
         self.data_waiters: dict[int, Callable[[int], None]] = {}
         #: (offset, callback): called once the high watermark has reached the offset.

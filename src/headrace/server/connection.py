@@ -225,7 +225,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         if isinstance(reply, list):
             if len(reply) == 1:
-                if self._is_serving:
+                # Others may follow at once, and leave together with it.
+                if self._is_serving and (self._start != self._end or self._gathered):
                     self._gather(reply[0])
                 else:
                     self._send_small(reply[0])
