@@ -23,6 +23,7 @@ from headrace.broker.known_requests import (
     Declined,
     KnownRequests,
     Learner,
+    start_of,
 )
 from headrace.broker.metrics import ApiMetrics, BrokerMetrics
 from headrace.broker.parked import Close, Encoded, Parked, Reply
@@ -89,14 +90,18 @@ class Dispatcher:
         Returns what is parked, so that the connection can abandon it when it closes.
         """
         started_ms = self._clock.mono_ms()
+        if len(frame) < _HEADER_START.size:
+            self._metrics.malformed += 1
+            send(Close("malformed request: it is shorter than any header"))
+            return None
+        key, version, correlation_id, length = _HEADER_START.unpack_from(frame)
+        known = connection.known.get(key)
+        if known is not None:
+            repeated = known.serve(version, frame)
+            if not isinstance(repeated, Declined):
+                route = self._routes[key, version]
+                return self._answer(route, correlation_id, started_ms, send, repeated)
         try:
-            key, version, correlation_id, length = _HEADER_START.unpack_from(frame)
-            known = connection.known.get(key)
-            if known is not None:
-                repeated = known.serve(version, frame)
-                if not isinstance(repeated, Declined):
-                    route = self._routes[key, version]
-                    return self._answer(route, correlation_id, started_ms, send, repeated)
             position = 10
             client_id = ""
             if length > 0:
@@ -277,8 +282,9 @@ def _learn(
     if subject is None:
         return
     known_requests = context.connection.known.setdefault(route.api.key, KnownRequests())
-    if known_requests.is_repeated(subject):
+    start = start_of(frame, position)
+    if start is not None and known_requests.is_repeated(subject):
         request, _ = route.read(frame, position)  # the handler may keep its own
-        known = learner.learn(context, request, frame, position)
-        if known is not None:
+        known = learner.learn(context, request, start)
+        if known is not None and known.is_repeated_by(frame):
             known_requests.add(known)

@@ -150,10 +150,12 @@ class Fetch:
         answer = self.try_answer()
         if answer is not None:
             parked = self._parked
-            parked.complete(answer)
-            # After the answer, which somebody waits for; unless the next wait has begun with it.
-            if self._parked is parked:
-                self._leave()
+            try:
+                parked.complete(answer)
+            finally:
+                # After the answer, which somebody waits for, unless the next wait has begun.
+                if self._parked is parked:
+                    self._leave()
 
     @property
     def is_waiting(self) -> bool:

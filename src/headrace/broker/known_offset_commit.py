@@ -14,13 +14,7 @@ from headrace.broker.context import RequestContext
 from headrace.broker.coordination.groups import Groups, require_group
 from headrace.broker.coordination.shard import Shard
 from headrace.broker.coordination.waiting import NOBODY
-from headrace.broker.known_requests import (
-    DECLINED,
-    Declined,
-    KnownRequest,
-    pieces,
-    start_of,
-)
+from headrace.broker.known_requests import KnownShape, pieces
 from headrace.broker.parked import DONE, Parked
 from headrace.metadata.image import TopicImage
 from headrace.protocol.compiler import encode
@@ -41,7 +35,7 @@ _MARK = 0x7BC1_E58D_92F6_A300
 _READ, _TOPIC = Operation.READ, ResourceType.TOPIC
 
 
-class KnownOffsetCommit(KnownRequest):
+class KnownOffsetCommit(KnownShape):
     """The next commit of the same partitions by the same member."""
 
     __slots__ = (
@@ -51,11 +45,9 @@ class KnownOffsetCommit(KnownRequest):
         "_groups",
         "_parked",
         "_partitions",
-        "_parts",
         "_refused",
         "_request",
         "_shard",
-        "_split",
         "_token",
         "_topics",
     )
@@ -64,8 +56,7 @@ class KnownOffsetCommit(KnownRequest):
         self,
         context: RequestContext,
         request: OffsetCommitRequest,
-        frame: memoryview,
-        position: int,
+        start: bytes,
         groups: Groups,
         cluster: ClusterView,
         topics: list[TopicImage],
@@ -78,10 +69,8 @@ class KnownOffsetCommit(KnownRequest):
         marks = range(_MARK, _MARK + len(self._partitions))
         for partition, mark in zip(self._partitions, marks, strict=True):
             partition.committed_offset = mark
-        before, *parts = pieces(request, version, *map(_OFFSET.pack, marks))
-        super().__init__(version, start_of(frame, position) + before)
-        self._parts = tuple(parts)
-        self._split = Struct(">" + "".join(f"q{len(part)}s" for part in parts))
+        parts = pieces(request, version, *map(_OFFSET.pack, marks))
+        super().__init__(version, start, parts, "q" * len(marks))
         self._context = context
         self._request = request
         self._groups = groups
@@ -91,27 +80,18 @@ class KnownOffsetCommit(KnownRequest):
         self._parked = DONE
         self._answer = encode(_success(request), version)
 
-    def is_repeated_by(self, frame: memoryview) -> bool:
-        """Whether a frame has this shape, whatever the offsets."""
-        differs_at = self.differs_at
-        return (
-            len(frame) == differs_at + self._split.size
-            and frame[differs_at - len(self.signature) : differs_at] == self.signature
-            and self._split.unpack_from(frame, differs_at)[1::2] == self._parts
-        )
+    def check(self, frame: memoryview) -> tuple[int, ...] | None:
+        if not self._parked.is_done or not self._are_open():
+            return None
+        self._shard = self._groups.coordinators.shard_for(self._request.group_id)
+        return self.numbers(frame)
 
-    def serve(self, frame: memoryview) -> Parked | Declined:
-        if len(frame) != self.differs_at + self._split.size or not self._parked.is_done:
-            return DECLINED
-        fields = self._split.unpack_from(frame, self.differs_at)
-        if fields[1::2] != self._parts or not self._are_open():
-            return DECLINED
-        for partition, offset in zip(self._partitions, fields[::2], strict=True):
+    def serve(self, checked: tuple[int, ...]) -> Parked:
+        for partition, offset in zip(self._partitions, checked, strict=True):
             partition.committed_offset = offset
         # What `Groups.ask` does, with less that has to be made each time.
-        self._shard = shard = self._groups.coordinators.shard_for(self._request.group_id)
         self._parked = parked = Parked()
-        self._token = shard.submit(self._event, self._answered, may_share=True)
+        self._token = self._shard.submit(self._event, self._answered, may_share=True)
         parked.when_abandoned(self._forget)
         return parked
 

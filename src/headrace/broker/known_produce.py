@@ -9,13 +9,7 @@ from headrace.base.clock import Clock
 from headrace.base.errors import KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
-from headrace.broker.known_requests import (
-    DECLINED,
-    Declined,
-    KnownRequest,
-    pieces,
-    start_of,
-)
+from headrace.broker.known_requests import OFFSET_MARKS, KnownRequest, pieces
 from headrace.broker.produce_appends import ACKS_ALL, Checked, ProduceAppends
 from headrace.broker.produced_batch import check_batch_for
 from headrace.protocol.compiler import encode
@@ -26,19 +20,21 @@ from headrace.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from headrace.protocol.wire import read_uvarint, write_uvarint
-from headrace.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG, BatchHeader
+from headrace.records.batch import LOG_OVERHEAD, TRANSACTIONAL_FLAG
 from headrace.replication.partition import Partition
 
 #: What the answer says of a partition: its index, no error, base offset, append time and log start.
 _RESULT = Struct(">ihqqq")
-_MARK = (0x7A5B, 0, 0x5E81_F3C2_9AD7_B604, 0x47C9_E2B8_81F6_930D, 0x63D4_A9F7_C0B2_8E15)
+_MARK = (0x7A5B, 0, *OFFSET_MARKS)
 _INDEX = Struct(">i")
-#: A compact array of one element begins with this, and an empty one with as many bytes.
+#: How a compact array of one element begins; that of an empty one has the same size.
 _ONE: Final = 2
 _COUNT_SIZE = 1
 _NO_TAGS = 0
 _WRITE: Final = Operation.WRITE
 _TOPIC: Final = ResourceType.TOPIC
+#: With the time at which they were checked.
+_Batches = tuple[list[Checked], int]
 
 
 class KnownProduce(KnownRequest):
@@ -63,8 +59,7 @@ class KnownProduce(KnownRequest):
         self,
         context: RequestContext,
         request: ProduceRequest,
-        frame: memoryview,
-        position: int,
+        start: bytes,
         topic: str,
         siblings: dict[int, Partition],
         appends: ProduceAppends,
@@ -76,7 +71,7 @@ class KnownProduce(KnownRequest):
         # What is left: no partitions, the tags of the topic and those of the request.
         ending_size = _COUNT_SIZE + 2
         self._ending = nothing[-ending_size + _COUNT_SIZE :]
-        super().__init__(version, start_of(frame, position) + nothing[:-ending_size])
+        super().__init__(version, start + nothing[:-ending_size])
         self._context = context
         self._needs_all = request.acks == ACKS_ALL
         self._topic = topic
@@ -88,16 +83,11 @@ class KnownProduce(KnownRequest):
         self._one_end = self._result_end + self._answer_end
 
     def is_repeated_by(self, frame: memoryview) -> bool:
-        """Whether a frame has this shape, whatever there is to say about its records."""
-        differs_at = self.differs_at
-        return (
-            frame[differs_at - len(self.signature) : differs_at] == self.signature
-            and frame[-len(self._ending) :] == self._ending
-        )
+        return self.bears_signature(frame) and frame[-len(self._ending) :] == self._ending
 
-    def serve(self, frame: memoryview) -> bytes | Declined:
+    def check(self, frame: memoryview) -> _Batches | None:
         if not self._context.allows(_WRITE, _TOPIC, self._topic):
-            return DECLINED
+            return None
         now_ms = self._clock.wall_ms()
         batches: list[Checked] = []
         count, position = read_uvarint(frame, self.differs_at)
@@ -107,22 +97,17 @@ class KnownProduce(KnownRequest):
             position = start + length  # a compact length is, too: there is one byte for tags
             partition = self._siblings.get(index)
             if length <= 1 or partition is None or frame[position - 1] != _NO_TAGS:
-                return DECLINED
-            records = frame[start : position - 1]
-            header = self._check(partition, records, now_ms)
-            if header is None:
-                return DECLINED
-            if count == _ONE:
-                if frame[position:] != self._ending:
-                    return DECLINED
-                return self._append_one(partition, records, header, now_ms)
-            batches.append((partition, records, header))
+                return None
+            batch = self._check(partition, frame[start : position - 1], now_ms)
+            if batch is None:
+                return None
+            batches.append(batch)
         if frame[position:] != self._ending or not batches:
-            return DECLINED
-        return self._append(batches, now_ms)
+            return None
+        return batches, now_ms
 
-    def _check(self, partition: Partition, records: memoryview, now_ms: int) -> BatchHeader | None:
-        """The header of a batch that can be appended and answered at once."""
+    def _check(self, partition: Partition, records: memoryview, now_ms: int) -> Checked | None:
+        """A batch that can be appended and answered at once."""
         if (
             not partition.is_leader
             or not partition.log.appends_at_once
@@ -133,16 +118,20 @@ class KnownProduce(KnownRequest):
         is_transactional = header.attributes & TRANSACTIONAL_FLAG
         if is_transactional or header.batch_length + LOG_OVERHEAD != len(records):
             return None
-        return header
+        return partition, records, header
 
-    def _append_one(
-        self, partition: Partition, records: memoryview, header: BatchHeader, now_ms: int
-    ) -> bytes:
+    def serve(self, checked: _Batches) -> bytes:
+        batches, now_ms = checked
+        if len(batches) == 1:
+            return self._append_one(batches[0], now_ms)
+        return self._append(batches, now_ms)
+
+    def _append_one(self, batch: Checked, now_ms: int) -> bytes:
         """As most requests are where somebody waits for each of them."""
+        partition, records, _ = batch
         try:
-            done = self._appends.append_one(partition, records, header, now_ms)
+            done = self._appends.append_checked(batch, now_ms)
         except KafkaError as error:
-            # The ordinary way would not know a batch again that was stamped already.
             refused = self._refused(partition, error, len(records))
             return b"".join((self._one_start, refused, self._answer_end))
         log_start = partition.log.log_start_offset
@@ -151,7 +140,7 @@ class KnownProduce(KnownRequest):
 
     def _append(self, batches: list[Checked], now_ms: int) -> bytes:
         results = [self._answer_start, write_uvarint(len(batches) + 1)]
-        appended = self._appends.append_all(batches, now_ms)
+        appended = self._appends.append_all_checked(batches, now_ms)
         for (partition, records, _), done in zip(batches, appended, strict=True):
             if isinstance(done, KafkaError):
                 results.append(self._refused(partition, done, len(records)))

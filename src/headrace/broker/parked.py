@@ -73,7 +73,8 @@ class Parked:
 
     def when_abandoned(self, callback: Callable[[], None]) -> None:
         """`callback` runs if the client goes away before there is a reply."""
-        self._abandoned = callback
+        if not self._done:
+            self._abandoned = callback
 
     def abandon(self) -> None:
         """Nobody waits any more."""

@@ -94,22 +94,24 @@ class ProduceAppends:
             batch.last_offset = done.last_offset
             waiting.append(batch)
 
-    def append_one(
-        self, partition: Partition, records: memoryview, header: BatchHeader, now_ms: int
-    ) -> AppendResult:
+    def append_checked(self, batch: Checked, now_ms: int) -> AppendResult:
         """Append a request's only batch, which need not wait for a disk or for replicas."""
+        partition, records, header = batch
         self._wakeups.hold()
         try:
             done = partition.append(records, header, now_ms, _CLIENT)
-            partition.newest = (done.base_offset, done.last_offset + 1, records)
+            if not done.duplicate:
+                partition.newest = (done.base_offset, done.last_offset + 1, records)
         finally:
             self._wakeups.run()
             partition.newest = None
         self._count(partition, records, header, done)
         return done
 
-    def append_all(self, batches: list[Checked], now_ms: int) -> list[AppendResult | KafkaError]:
-        """The same for several."""
+    def append_all_checked(
+        self, batches: list[Checked], now_ms: int
+    ) -> list[AppendResult | KafkaError]:
+        """Append several such batches; readers then find them in their files."""
         outcomes: list[AppendResult | KafkaError] = []
         self._wakeups.hold()
         try:

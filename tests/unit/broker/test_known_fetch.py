@@ -15,15 +15,10 @@ from headrace.protocol.messages.fetch import PartitionData
 from headrace.records.batch import read_header
 from headrace.replication.partition import READ_COMMITTED
 from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
-from tests.unit.broker.twins import Pair, Twins, count_served
+from tests.unit.broker.twins import Pair, Twins
 from tests.unit.log.samples import marker
 
 VERSION = 12
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

@@ -13,14 +13,9 @@ from headrace.log.partition_log import PartitionLog
 from headrace.protocol.messages.fetch import FetchRequest, PartitionData
 from headrace.replication.partition import Leadership, Partition
 from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
-from tests.unit.broker.twins import Pair, Twin, Twins, count_served
+from tests.unit.broker.twins import Pair, Twin, Twins
 
 WAIT_MS = 500
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

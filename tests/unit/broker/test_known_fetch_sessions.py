@@ -10,14 +10,9 @@ import pytest
 from headrace.base.errors import ErrorCode
 from headrace.protocol.messages.fetch import ForgottenTopic
 from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
-from tests.unit.broker.twins import Pair, Twins, count_served
+from tests.unit.broker.twins import Pair, Twins
 
 VERSION = 12
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

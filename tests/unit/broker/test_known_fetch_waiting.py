@@ -15,15 +15,10 @@ from headrace.replication.partition import READ_COMMITTED
 from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
 from tests.unit.broker.frames import request_frame
 from tests.unit.broker.harness import Broker
-from tests.unit.broker.twins import Pair, Twins, count_served, new_connection
+from tests.unit.broker.twins import Pair, Twins, new_connection
 from tests.unit.log.samples import marker
 
 WAIT_MS = 500
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

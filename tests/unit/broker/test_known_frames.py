@@ -11,15 +11,10 @@ from headrace.broker.parked import Close
 from headrace.protocol.schema import Request
 from tests.unit.broker.batches import batch, fetch_request, produce_request
 from tests.unit.broker.frames import request_frame
-from tests.unit.broker.twins import FETCH, PRODUCE, Pair, Twins, count_served, new_connection
+from tests.unit.broker.twins import FETCH, PRODUCE, Pair, Twins, new_connection
 
 #: Behind the API's key, which would make it a request of another kind.
 _VERSION_AT = 2
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

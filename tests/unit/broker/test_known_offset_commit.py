@@ -19,15 +19,10 @@ from headrace.protocol.messages.offset_commit import (
 from headrace.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from headrace.replication.partition import Partition
 from tests.unit.broker.frames import request_frame
-from tests.unit.broker.twins import Pair, Twins, count_served
+from tests.unit.broker.twins import Pair, Twins
 
 VERSION = 9
 KNOWN = "offsetcommit"
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

@@ -10,15 +10,10 @@ from headrace.base.errors import ErrorCode
 from headrace.records.codecs import Codec
 from tests.unit.broker.batches import NOW, batch, damaged, end_offset, produce_request, stored
 from tests.unit.broker.frames import request_frame
-from tests.unit.broker.twins import Pair, Twins, count_served
+from tests.unit.broker.twins import Pair, Twins
 
 VERSION = 12
 MAGIC_AT, CRC_AT = 16, 17
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

@@ -14,14 +14,9 @@ from headrace.log.segment import Segment
 from headrace.protocol.messages.produce import ProduceRequest
 from headrace.replication.partition import Leadership
 from tests.unit.broker.batches import batch, end_offset, produce_request, stored
-from tests.unit.broker.twins import Pair, Twins, count_served
+from tests.unit.broker.twins import Pair, Twins
 
 VERSION = 12
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 @pytest.fixture

@@ -10,13 +10,14 @@ import pytest
 from headrace.base.errors import ErrorCode
 from headrace.broker import known_requests
 from headrace.broker.parked import Close
+from headrace.broker.produce_appends import ProduceAppends
 from headrace.protocol.messages.fetch import FetchRequest
 from headrace.protocol.messages.produce import ProduceRequest
 from headrace.replication.partition import READ_COMMITTED, READ_UNCOMMITTED
 from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
 from tests.unit.broker.frames import request_frame
 from tests.unit.broker.harness import Broker
-from tests.unit.broker.twins import FETCH, PRODUCE, Twins, count_served, new_connection
+from tests.unit.broker.twins import FETCH, PRODUCE, Twins, new_connection
 
 SESSIONLESS, IN_A_SESSION = "sessionless", "in a session"
 
@@ -27,11 +28,6 @@ def twins(tmp_path: Path) -> Iterator[Twins]:
     yield made
     made.check()
     made.close()
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    return count_served(monkeypatch)
 
 
 def produce(topic: str, topic_id: bytes, index: int = 0, **options: Any) -> ProduceRequest:
@@ -214,22 +210,46 @@ def test_two_topics_by_turns_are_not_taken_for_each_other(
         twins.send(fetch_request((name, 0, number // 4)), 12)
 
 
-def test_a_bug_of_ours_ends_the_connection_and_no_more(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What has happened by then is not known, so that nothing else can be answered."""
+def known_produce(broker: Broker) -> ProduceRequest:
+    """A request that the broker knows after three records."""
     broker.create_topic("t")
     request = produce_request(("t", 0, batch()))
     for _ in range(3):
         broker.ask(request, 12)
+    return request
+
+
+def base_offset(response: Any) -> int:
+    offset: int = response.responses[0].partition_responses[0].base_offset
+    return offset
+
+
+def test_a_bug_of_ours_while_a_request_is_checked_leaves_it_to_the_ordinary_way(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = known_produce(broker)
 
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
+    monkeypatch.setattr("headrace.broker.known_produce.check_batch_for", fail)
+    assert [base_offset(broker.ask(request, 12)) for _ in range(3)] == [3, 4, 5]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, IndexError, KeyError])
+def test_a_bug_of_ours_behind_the_append_ends_the_connection_and_no_more(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """What has happened by then is not known: to do it again would be worse than no answer."""
+    request = known_produce(broker)
+
+    def fail(*_: object) -> None:
+        raise error
+
     with monkeypatch.context() as patch:
-        patch.setattr("headrace.broker.known_produce.check_batch_for", fail)
+        patch.setattr(ProduceAppends, "_count", fail)
         assert isinstance(broker.ask(request, 12), Close)
-    assert broker.ask(request, 12).responses[0].partition_responses[0].base_offset == 3
+    assert base_offset(broker.ask(request, 12)) == 4  # once, not twice
 
 
 # Bounds
@@ -258,14 +278,14 @@ def test_however_much_a_connection_asks_for_it_remembers_little(
             check_bounds(known)
     check_bounds(known)
     assert set(known) == {PRODUCE, FETCH}
-    assert [one._learned for one in known.values()] == [known_requests._LEARNED_MAX] * 2
+    assert [one._tries for one in known.values()] == [known_requests._TRIES_MAX] * 2
 
 
 def check_bounds(known: dict[int, known_requests.KnownRequests]) -> None:
     for one in known.values():
         assert len(one._known) <= known_requests._KNOWN_MAX
         assert len(one._seen) <= known_requests._KNOWN_MAX
-        assert one._learned <= known_requests._LEARNED_MAX
+        assert one._tries <= known_requests._TRIES_MAX
 
 
 def test_many_topics_are_known_at_the_same_time(twins: Twins, served: Counter[str]) -> None:
@@ -274,3 +294,15 @@ def test_many_topics_are_known_at_the_same_time(twins: Twins, served: Counter[st
         for name, topic_id in ids.items():
             twins.send(produce(name, topic_id), 13)
     assert served["produce"] == 120
+
+
+def test_long_requests_and_long_headers_are_never_known(twins: Twins, served: Counter[str]) -> None:
+    """However few there are of them, they would take a connection's memory."""
+    twins.create_topic("t")
+    tagged = fetch_request(("t", 0, 0))
+    tagged.unknown_tags = {99: b"x" * 20_000}
+    for _ in range(4):
+        twins.send(tagged, 12)
+        twins.send(produce_request(("t", 0, batch())), 12, client_id="c" * 2_000)
+    assert not served["fetch"]
+    assert not served["produce"]

@@ -107,6 +107,7 @@ class Rounds:
         for _ in range(4):
             self.produce(client="guest")
             self.send(fetch_request(("t", 0, 0)), 12, "guest")
+            self.commit("guest")
         self._connections.pop("guest").known.clear()
 
     def metadata(self) -> None:
@@ -118,12 +119,12 @@ class Rounds:
         topic = ListOffsetsTopic(name="t", partitions=[partition])
         assert self.send(ListOffsetsRequest(topics=[topic])).is_answered
 
-    def commit(self) -> None:
+    def commit(self, client: str = "committer") -> None:
         self.number += 1
         place = OffsetCommitRequestPartition(partition_index=0, committed_offset=self.number)
         topics = [OffsetCommitRequestTopic(name="t", partitions=[place])]
         request = OffsetCommitRequest(group_id="alone", topics=topics)
-        response = self.send(request, 9, "committer").response
+        response = self.send(request, 9, client).response
         assert response.topics[0].partitions[0].error_code == 0
 
     def beat(self) -> None:

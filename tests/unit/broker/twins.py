@@ -24,7 +24,7 @@ from headrace.broker.context import ConnectionInfo
 from headrace.broker.known_fetch import KnownFetch
 from headrace.broker.known_offset_commit import KnownOffsetCommit
 from headrace.broker.known_produce import KnownProduce
-from headrace.broker.known_requests import DECLINED, KnownRequest
+from headrace.broker.known_requests import KnownRequest
 from headrace.log.file_slice import FileSlice
 from headrace.metadata import records as r
 from headrace.metadata.image import ConfigResource
@@ -253,16 +253,16 @@ def count_served(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def _count_calls(
     monkeypatch: pytest.MonkeyPatch, cls: type[KnownRequest], counted: Counter[str]
 ) -> None:
-    serve: Callable[[Any, memoryview], Any] = cls.serve
+    check: Callable[[Any, memoryview], Any] = cls.check
     name = cls.__name__.removeprefix("Known").lower()
 
     def counting(self: KnownRequest, frame: memoryview) -> Any:
         try:
-            reply = serve(self, frame)
+            checked = check(self, frame)
         except Exception:
             counted[f"{name} declined"] += 1
             raise
-        counted[f"{name} declined" if reply is DECLINED else name] += 1
-        return reply
+        counted[f"{name} declined" if checked is None else name] += 1
+        return checked
 
-    monkeypatch.setattr(cls, "serve", counting)
+    monkeypatch.setattr(cls, "check", counting)

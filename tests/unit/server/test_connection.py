@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from headrace.broker.known_requests import KnownRequests
 from headrace.broker.parked import Close
 from headrace.server.connection import Connection
 from tests.unit.server.fake_transport import (
@@ -322,3 +323,18 @@ def test_a_connection_is_counted_out_once(setup: Setup) -> None:
     setup.connection.abort()
     setup.connection.connection_lost(OSError("gone"))
     assert setup.owner.closed_count == 1
+
+
+def test_a_connection_that_ends_forgets_what_its_client_repeated(setup: Setup) -> None:
+    known = setup.connection._info.known
+    known[0] = KnownRequests()
+    setup.connection.connection_lost(None)
+    assert not known
+
+
+def test_a_lone_answer_leaves_before_the_rest_of_the_next_request_is_there(setup: Setup) -> None:
+    first, second = framed(b"first"), framed(b"second")
+    setup.client.send(first)
+    assert setup.transport.data == first
+    setup.client.send(second + first[:3])
+    assert setup.transport.data == first + second

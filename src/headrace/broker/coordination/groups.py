@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.coordinators import Coordinators
 from headrace.broker.coordination.shard import Shard
-from headrace.broker.parked import Parked, Reply
+from headrace.broker.parked import Parked
 from headrace.groups.topics import TopicView
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import TopicImage
 from headrace.protocol.messages.offset_commit import OffsetCommitRequest
 from headrace.protocol.schema import Response
 
-R = TypeVar("R", bound=Reply)
+#: Makes the response of what the coordinator answered, which may be a `KafkaError`.
+Answer = Callable[[Any], Response]
 
 
 def require_group(context: RequestContext, operation: Operation, group_id: str) -> None:
@@ -32,12 +33,9 @@ class Groups:
         self.coordinators = coordinators
 
     def ask(
-        self, context: RequestContext, group_id: str, request: Any, answer: Callable[[Any], R]
-    ) -> Parked | R:
-        """Ask the coordinator of a group.
-
-        `answer` makes the reply of what it says, which may be a `KafkaError`.
-        """
+        self, context: RequestContext, group_id: str, request: Any, answer: Answer
+    ) -> Parked | Response:
+        """Ask the coordinator of a group."""
         try:
             shard = self.coordinators.shard_for(group_id)
         except KafkaError as error:

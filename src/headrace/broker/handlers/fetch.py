@@ -54,20 +54,22 @@ class FetchHandler(Learner):
             or request.session_epoch == INITIAL_EPOCH
         ):
             return None
-        return request.session_id, topics[0].partitions[0].partition
-
-    def learn(
-        self, context: RequestContext, request: FetchRequest, frame: memoryview, position: int
-    ) -> KnownFetch | None:
-        topic = request.topics[0]
-        name, asked = topic.topic or topic.topic_id, topic.partitions[0]
-        session = None
         if request.session_epoch != FINAL_EPOCH:
             session = self.sessions.get(request.session_id)
-            if session is None or list(session.positions) != [(name, asked.partition)]:
+            if session is None or len(session.positions) != 1:
                 return None
         elif request.session_id != NO_SESSION:
             return None  # it ends that session
+        return request.session_id, topics[0].partitions[0].partition
+
+    def learn(
+        self, context: RequestContext, request: FetchRequest, start: bytes
+    ) -> KnownFetch | None:
+        topic = request.topics[0]
+        name, asked = topic.topic or topic.topic_id, topic.partitions[0]
+        session = self.sessions.get(request.session_id)
+        if session is not None and list(session.positions) != [(name, asked.partition)]:
+            return None
         siblings = self.reader.siblings(name)
         partition = siblings.get(asked.partition)
         is_follower = request.replica_id >= 0 or request.replica_state.replica_id >= 0
@@ -83,5 +85,4 @@ class FetchHandler(Learner):
             partition.require_leader(asked.current_leader_epoch)
         except KafkaError:
             return None
-        known = KnownFetch(self, context, request, frame, position, session, siblings)
-        return known if known.is_repeated_by(frame) else None
+        return KnownFetch(self, context, request, start, session, siblings)

@@ -61,11 +61,7 @@ class OffsetCommitHandler(Learner):
         return request.group_id, request.member_id, request.generation_id_or_member_epoch
 
     def learn(
-        self,
-        context: RequestContext,
-        request: OffsetCommitRequest,
-        frame: memoryview,
-        position: int,
+        self, context: RequestContext, request: OffsetCommitRequest, start: bytes
     ) -> KnownOffsetCommit | None:
         refused: list[OffsetCommitResponseTopic] = []
         accepted = [self._is_accepted(context, topic, refused) for topic in request.topics]
@@ -73,10 +69,9 @@ class OffsetCommitHandler(Learner):
             return None
         by_name = self._cluster.image.topics_by_name
         topics = [by_name[topic.name] for topic in request.topics]
-        known = KnownOffsetCommit(
-            context, request, frame, position, self._groups, self._cluster, topics, _refused
+        return KnownOffsetCommit(
+            context, request, start, self._groups, self._cluster, topics, _refused
         )
-        return known if known.is_repeated_by(frame) else None
 
     def _is_accepted(
         self,

@@ -143,15 +143,17 @@ class ProduceHandler(Learner):
         return topics[0].name or topics[0].topic_id
 
     def learn(
-        self, context: RequestContext, request: ProduceRequest, frame: memoryview, position: int
+        self, context: RequestContext, request: ProduceRequest, start: bytes
     ) -> KnownProduce | None:
-        name, siblings = self._find(context, request.topic_data[0])
-        if not siblings or name in INTERNAL_TOPICS or self._config.deep_validation:
+        topic = request.topic_data[0]
+        name, siblings = self._find(context, topic)
+        if name in INTERNAL_TOPICS or self._config.deep_validation:
             return None
-        known = KnownProduce(
-            context, request, frame, position, name, siblings, self._appends, self._clock
-        )
-        return known if known.is_repeated_by(frame) else None
+        for data in topic.partition_data:
+            partition = siblings.get(data.index)
+            if partition is None or not partition.has_log or not partition.log.appends_at_once:
+                return None
+        return KnownProduce(context, request, start, name, siblings, self._appends, self._clock)
 
     def _find(
         self, context: RequestContext, topic: TopicProduceData
