@@ -91,8 +91,7 @@ class Dispatcher:
         """
         started_ms = self._clock.mono_ms()
         if len(frame) < _HEADER_START.size:
-            self._metrics.malformed += 1
-            send(Close("malformed request: it is shorter than any header"))
+            self._refuse(send, "it is shorter than any header")
             return None
         key, version, correlation_id, length = _HEADER_START.unpack_from(frame)
         known = connection.known.get(key)
@@ -117,8 +116,7 @@ class Dispatcher:
             send(self._answer_unsupported_api_versions(correlation_id))
             return None
         except (ProtocolError, struct.error, IndexError, UnicodeDecodeError) as error:
-            self._metrics.malformed += 1
-            send(Close(f"malformed request: {error}"))
+            self._refuse(send, str(error))
             return None
         context = RequestContext(connection, version, client_id)
         parked = self._answer(
@@ -127,6 +125,10 @@ class Dispatcher:
         if route.learner is not None:
             _learn(route.learner, context, route, request, frame, position)
         return parked
+
+    def _refuse(self, send: Send, why: str) -> None:
+        self._metrics.malformed += 1
+        send(Close(f"malformed request: {why}"))
 
     def _answer(
         self,
@@ -281,9 +283,14 @@ def _learn(
     subject = learner.subject(request)
     if subject is None:
         return
-    known_requests = context.connection.known.setdefault(route.api.key, KnownRequests())
+    by_api = context.connection.known
+    known_requests = by_api.get(route.api.key)
+    if known_requests is None:
+        known_requests = by_api[route.api.key] = KnownRequests()
+    if not known_requests.is_repeated(subject):
+        return
     start = start_of(frame, position)
-    if start is not None and known_requests.is_repeated(subject):
+    if start is not None:
         request, _ = route.read(frame, position)  # the handler may keep its own
         known = learner.learn(context, request, start)
         if known is not None and known.is_repeated_by(frame):

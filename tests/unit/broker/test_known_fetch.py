@@ -14,32 +14,15 @@ from headrace.log.file_slice import FileSlice
 from headrace.protocol.messages.fetch import PartitionData
 from headrace.records.batch import read_header
 from headrace.replication.partition import READ_COMMITTED
-from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
+from tests.unit.broker.batches import batch, offsets, partitions_of
+from tests.unit.broker.known_reading import fill, filled_twins, send
 from tests.unit.broker.twins import Pair, Twins
 from tests.unit.log.samples import marker
-
-VERSION = 12
 
 
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
-    """Offsets 0 to 5 of `t`."""
-    made = Twins(tmp_path)
-    made.create_topic("t", 2)
-    fill(made, 2, 2, 2)
-    served.clear()
-    yield made
-    made.check()
-    made.close()
-
-
-def fill(twins: Twins, *counts: int, index: int = 0, value: bytes = b"value") -> None:
-    for count in counts:
-        twins.send(produce_request(("t", index, batch(count, value=value))), VERSION)
-
-
-def send(twins: Twins, offset: int, topic: str = "t", **options: Any) -> Pair:
-    return twins.send(fetch_request((topic, 0, offset), **options), VERSION)
+    yield from filled_twins(tmp_path, served)
 
 
 def data_of(pair: Pair) -> PartitionData:

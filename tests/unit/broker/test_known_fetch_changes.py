@@ -21,16 +21,14 @@ WAIT_MS = 500
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
     """Offset 0 of `t`, and a client that is known to read it."""
-    made = Twins(tmp_path)
-    made.create_topic("t")
-    fill(made)
-    for _ in range(3):
-        assert offsets(data_of(send(made, 0))) == [0]
-    assert served == {"fetch": 1}
-    served.clear()
-    yield made
-    made.check()
-    made.close()
+    with Twins(tmp_path) as made:
+        made.create_topic("t")
+        fill(made)
+        for _ in range(3):
+            assert offsets(data_of(send(made, 0))) == [0]
+        assert served == {"fetch": 1}
+        served.clear()
+        yield made
 
 
 def fill(twins: Twins) -> None:

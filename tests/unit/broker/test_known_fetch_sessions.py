@@ -3,37 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from headrace.base.errors import ErrorCode
 from headrace.protocol.messages.fetch import ForgottenTopic
-from tests.unit.broker.batches import batch, fetch_request, offsets, partitions_of, produce_request
-from tests.unit.broker.twins import Pair, Twins
-
-VERSION = 12
+from tests.unit.broker.batches import fetch_request, offsets, partitions_of
+from tests.unit.broker.known_reading import VERSION, fill, filled_twins, send
+from tests.unit.broker.twins import Twins
 
 
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
-    """Offsets 0 to 5 of `t`."""
-    made = Twins(tmp_path)
-    made.create_topic("t", 2)
-    fill(made, 2, 2, 2)
-    served.clear()
-    yield made
-    made.check()
-    made.close()
-
-
-def fill(twins: Twins, *counts: int, index: int = 0) -> None:
-    for count in counts:
-        twins.send(produce_request(("t", index, batch(count))), 8)
-
-
-def send(twins: Twins, offset: int, topic: str = "t", **options: Any) -> Pair:
-    return twins.send(fetch_request((topic, 0, offset), **options), VERSION)
+    yield from filled_twins(tmp_path, served)
 
 
 def open_session(twins: Twins, served: Counter[str], offset: int = 0) -> int:

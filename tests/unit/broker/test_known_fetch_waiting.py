@@ -24,13 +24,11 @@ WAIT_MS = 500
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
     """Offset 0 of `t`, and a client that is known to read it."""
-    made = Twins(tmp_path)
-    made.create_topic("t")
-    fill(made)
-    become_known(made, served)
-    yield made
-    made.check()
-    made.close()
+    with Twins(tmp_path) as made:
+        made.create_topic("t")
+        fill(made)
+        become_known(made, served)
+        yield made
 
 
 def fill(twins: Twins, count: int = 1) -> None:

@@ -18,17 +18,15 @@ VERSION = 12
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
     """A topic `t`, a reader that is known to wait at its end, and a known producer."""
-    made = Twins(tmp_path)
-    made.create_topic("t")
-    for _ in range(3):
-        write(made)
-    reader = Reader(made)
-    for _ in range(3):
-        assert not is_answered(reader.wait())
-        write(made)
-    yield made
-    made.check()
-    made.close()
+    with Twins(tmp_path) as made:
+        made.create_topic("t")
+        for _ in range(3):
+            write(made)
+        reader = Reader(made)
+        for _ in range(3):
+            assert not is_answered(reader.wait())
+            write(made)
+        yield made
 
 
 class Reader:

@@ -28,17 +28,15 @@ KNOWN = "offsetcommit"
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
     """Topics `t` and `u`, and a client that is known to commit offsets of partition 0 of `t`."""
-    made = Twins(tmp_path, overrides={"offsets.topic.num.partitions": "1"})
-    made.create_topic("t", 2 * PARTITIONS_MAX)
-    made.create_topic("u", 2)
-    made.send(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
-    for offset in range(3):
-        assert codes(commit(made, ("t", 0, offset))) == [ErrorCode.NONE]
-    assert served == {KNOWN: 1}
-    served.clear()
-    yield made
-    made.check()
-    made.close()
+    with Twins(tmp_path, overrides={"offsets.topic.num.partitions": "1"}) as made:
+        made.create_topic("t", 2 * PARTITIONS_MAX)
+        made.create_topic("u", 2)
+        made.send(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+        for offset in range(3):
+            assert codes(commit(made, ("t", 0, offset))) == [ErrorCode.NONE]
+        assert served == {KNOWN: 1}
+        served.clear()
+        yield made
 
 
 def request_of(

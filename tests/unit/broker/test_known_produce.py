@@ -10,34 +10,15 @@ from headrace.base.errors import ErrorCode
 from headrace.records.codecs import Codec
 from tests.unit.broker.batches import NOW, batch, damaged, end_offset, produce_request, stored
 from tests.unit.broker.frames import request_frame
-from tests.unit.broker.twins import Pair, Twins
+from tests.unit.broker.known_writing import VERSION, codes, known_writer, send
+from tests.unit.broker.twins import Twins
 
-VERSION = 12
 MAGIC_AT, CRC_AT = 16, 17
 
 
 @pytest.fixture
 def twins(tmp_path: Path, served: Counter[str]) -> Iterator[Twins]:
-    """Two partitions of `t`, and a client that is known to write to them."""
-    made = Twins(tmp_path)
-    made.create_topic("t", 2)
-    for _ in range(3):
-        send(made, batch())
-    assert served == {"produce": 1}
-    served.clear()
-    yield made
-    made.check()
-    made.close()
-
-
-def send(twins: Twins, *batches: bytes | bytearray | None) -> Pair:
-    """To the partitions from 0 on."""
-    parts = [("t", index, data) for index, data in enumerate(batches)]
-    return twins.send(produce_request(*parts), VERSION)
-
-
-def codes(pair: Pair) -> list[int]:
-    return [result.error_code for result in pair.response.responses[0].partition_responses]
+    yield from known_writer(tmp_path, served)
 
 
 def sequenced(sequence: int, count: int = 1, epoch: int = 0, producer_id: int = 7) -> bytearray:

@@ -24,10 +24,8 @@ SESSIONLESS, IN_A_SESSION = "sessionless", "in a session"
 
 @pytest.fixture
 def twins(tmp_path: Path) -> Iterator[Twins]:
-    made = Twins(tmp_path)
-    yield made
-    made.check()
-    made.close()
+    with Twins(tmp_path) as made:
+        yield made
 
 
 def produce(topic: str, topic_id: bytes, index: int = 0, **options: Any) -> ProduceRequest:

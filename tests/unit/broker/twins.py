@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -120,6 +120,16 @@ class Twins:
         self.brokers = (self.knowing, self.forgetful)
         self.connection = self.knowing.connection
         self.pairs: list[Pair] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """At the end both are the same, whatever was asked."""
+        try:
+            self.check()
+        finally:
+            self.close()
 
     def close(self) -> None:
         for broker in self.brokers:
