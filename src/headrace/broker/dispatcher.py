@@ -20,6 +20,8 @@ from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.context import ConnectionInfo, RequestContext
 from headrace.broker.error_replies import error_response
 from headrace.broker.known_requests import (
+    DECLINED,
+    NOT_NOW,
     Declined,
     KnownRequests,
     Learner,
@@ -38,12 +40,14 @@ from headrace.protocol.schema import Response
 logger = logging.getLogger(__name__)
 
 Chunks = list[compiler.Buffer]
-Send = Callable[["Chunks | Close | None"], None]
+#: Gets the bytes of a response, in one piece or in several.
+Send = Callable[["bytes | Chunks | Close | None"], None]
 #: Responses up to this size leave as one piece; the records of larger ones are not copied again.
 _JOIN_MAX = 32 * 1024
 _HEADER_START = struct.Struct(">hhih")
-_RESPONSE_START = struct.Struct(">ii")
-_FLEXIBLE_RESPONSE_START = struct.Struct(">iib")
+_OLD_START = struct.Struct(">ii")
+#: Of nearly all versions: with an empty set of tags.
+_START = struct.Struct(">iib")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,15 @@ class Dispatcher:
             return None
         key, version, correlation_id, length = _HEADER_START.unpack_from(frame)
         known = connection.known.get(key)
+        repeated: Reply | Parked | Declined = DECLINED
         if known is not None:
             repeated = known.serve(version, frame)
             if not isinstance(repeated, Declined):
                 route = self._routes[key, version]
+                if isinstance(repeated, bytes):
+                    send(_START.pack(len(repeated) + 5, correlation_id, 0) + repeated)
+                    route.metrics.record(self._clock.mono_ms() - started_ms)
+                    return None
                 return self._answer(route, correlation_id, started_ms, send, repeated)
         try:
             position = 10
@@ -122,7 +131,7 @@ class Dispatcher:
         parked = self._answer(
             route, correlation_id, started_ms, send, self._handle(route, context, request)
         )
-        if route.learner is not None:
+        if route.learner is not None and repeated is not NOT_NOW:
             _learn(route.learner, context, route, request, frame, position)
         return parked
 
@@ -149,8 +158,10 @@ class Dispatcher:
         self, route: Route, correlation_id: int, started_ms: float, send: Send, reply: Reply
     ) -> None:
         if isinstance(reply, bytes):
-            send([_FLEXIBLE_RESPONSE_START.pack(len(reply) + 5, correlation_id, 0) + reply])
-        elif isinstance(reply, Response):
+            send(_START.pack(len(reply) + 5, correlation_id, 0) + reply)
+            route.metrics.record(self._clock.mono_ms() - started_ms)
+            return
+        if isinstance(reply, Response):
             send(_encode_or_close(route, correlation_id, reply))
         elif isinstance(reply, Encoded):
             send(_framed(route, correlation_id, [b"", *reply.chunks]))
@@ -207,7 +218,7 @@ class Dispatcher:
         self._routes[key, version] = route
         return route
 
-    def _answer_unsupported_api_versions(self, correlation_id: int) -> Chunks | Close:
+    def _answer_unsupported_api_versions(self, correlation_id: int) -> bytes | Chunks | Close:
         """A client newer than we are gets version 0 of the answer, with our versions (KIP-511)."""
         route = self._routes.get((ApiKey.API_VERSIONS, 0)) or self._route(ApiKey.API_VERSIONS, 0)
         reply = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
@@ -250,7 +261,9 @@ def _skip_tags(frame: memoryview, position: int) -> int:
     return position
 
 
-def _encode_or_close(route: Route, correlation_id: int, response: Response) -> Chunks | Close:
+def _encode_or_close(
+    route: Route, correlation_id: int, response: Response
+) -> bytes | Chunks | Close:
     """A response may be due in the middle of another client's request: it never raises there."""
     chunks: Chunks = [b""]
     try:
@@ -261,14 +274,14 @@ def _encode_or_close(route: Route, correlation_id: int, response: Response) -> C
     return _framed(route, correlation_id, chunks)
 
 
-def _framed(route: Route, correlation_id: int, chunks: Chunks) -> Chunks:
+def _framed(route: Route, correlation_id: int, chunks: Chunks) -> bytes | Chunks:
     """The first chunk is the place for the header."""
     size = sum(map(len, chunks))
     if route.has_flexible_response_header:
-        chunks[0] = _FLEXIBLE_RESPONSE_START.pack(size + 5, correlation_id, 0)
+        chunks[0] = _START.pack(size + 5, correlation_id, 0)
     else:
-        chunks[0] = _RESPONSE_START.pack(size + 4, correlation_id)
-    return [b"".join(chunks)] if size <= _JOIN_MAX else chunks
+        chunks[0] = _OLD_START.pack(size + 4, correlation_id)
+    return b"".join(chunks) if size <= _JOIN_MAX else chunks
 
 
 def _learn(

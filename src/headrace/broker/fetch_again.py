@@ -74,7 +74,6 @@ class FetchAgain(Fetch):
         super().__init__(services, context, request, session, [self.position])
         self._siblings = siblings
         self._leadership = self._partition.leadership
-        self._waiting_on = [self._partition]
         self._is_committed = request.isolation_level == READ_COMMITTED
         self._bytes_max = min(asked.partition_max_bytes, request.max_bytes, services.bytes_max)
         self._bytes_min = self._bytes_wanted()
@@ -98,6 +97,10 @@ class FetchAgain(Fetch):
             and self._context.allows(_READ, _TOPIC, partition.topic)
         )
 
+    def is_free_and_as_known(self) -> bool:
+        """Whether the client may ask again: the last time is over, and nothing has changed."""
+        return self._parked.is_done and self.is_as_known()
+
     def begin(self, epoch: int, offset: int) -> Reply | Parked:
         """Answer, or wait."""
         position, request = self.position, self._request
@@ -110,14 +113,15 @@ class FetchAgain(Fetch):
         return self.answer_or_park()
 
     def has_nothing_to_read(self) -> bool:
-        end = self._partition.readable_end(self._request.isolation_level)
+        partition = self._partition
+        end = partition.last_stable_offset if self._is_committed else partition.high_watermark
         self._missing_bytes = wanted = self._bytes_min
         return self.position.fetch_offset == end and wanted > 0
 
     def try_answer(self) -> FetchResponse | bytes | None:
         answer = None
         # Much may have changed while it waited.
-        if not self.is_waiting or self.is_as_known():
+        if self._parked.is_done or self.is_as_known():
             answer = self._read_known()
         return answer or super().try_answer()
 
@@ -125,7 +129,8 @@ class FetchAgain(Fetch):
         """The answer with what there is to read, if it is enough and not too much to copy."""
         partition, position = self._partition, self.position
         log, offset = partition.log, position.fetch_offset
-        high_watermark, last_stable = partition.high_watermark, partition.last_stable_offset
+        high_watermark = partition.high_watermark
+        last_stable = log.last_stable_offset(high_watermark)
         stop = last_stable if self._is_committed else high_watermark
         try:
             records = self._read_up_to(stop)
@@ -133,18 +138,19 @@ class FetchAgain(Fetch):
                 return None
         except KafkaError:
             return None
-        if not records or len(records) < self._bytes_min:
+        size = len(records or b"")
+        if not records or size < self._bytes_min:
             return None
         self._results = []  # of a look that found too little
         position.high_watermark = high_watermark
         position.log_start_offset = log.log_start_offset
-        self._services.reader.count(partition.topic, len(records))
+        self._services.reader.count(partition.topic, size)
         return b"".join(
             (
                 self._answer_start,
                 _OFFSETS.pack(high_watermark, last_stable, log.log_start_offset),
                 self._answer_middle,
-                write_uvarint(len(records) + 1),
+                write_uvarint(size + 1),
                 records,
                 self._answer_end,
             )
@@ -165,13 +171,19 @@ class FetchAgain(Fetch):
         )
         return read if isinstance(read, bytes) else None
 
-    # One timer serves one wait after the other: most of them end long before it.
+    # Waiting: one timer serves one wait after the other, since most of them end long before it.
 
-    def _set_timer(self) -> None:
+    def park(self) -> Parked:
+        self._parked = parked = Parked(self._leave)
+        self._partition.data_waiters[id(self)] = self._on_data
         self._deadline_ms = self._clock.mono_ms() + self._request.max_wait_ms
         if not self._is_timed:
             self._is_timed = True
             self._services.scheduler.call_later(self._request.max_wait_ms, self._on_timer)
+        return parked
+
+    def _leave(self) -> None:
+        self._partition.data_waiters.pop(id(self), None)
 
     def _on_timer(self) -> None:
         left_ms = self._deadline_ms - self._clock.mono_ms()
@@ -180,9 +192,6 @@ class FetchAgain(Fetch):
             self._services.scheduler.call_later(max(left_ms, _TIMER_STEP_MS), self._on_timer)
         elif self.is_waiting:
             self._finish()
-
-    def _stop_timer(self) -> None:
-        """It goes on, for the next wait."""
 
 
 def _position(request: FetchRequest, session: FetchSession | None) -> FetchPosition:

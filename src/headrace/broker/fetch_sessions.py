@@ -64,9 +64,6 @@ class FetchSession:
         self.created_ms = now_ms
         self.last_used_ms = now_ms
 
-    def advance(self) -> None:
-        self.epoch = 1 if self.epoch >= _EPOCH_MAX else self.epoch + 1
-
     def move_to_end(self, keys: Iterable[SessionKey]) -> None:
         """Partitions that got data go last, so that the next response starts with others."""
         for key in keys:
@@ -131,11 +128,15 @@ class FetchSessions:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_ids != uses_ids:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        session.advance()
+        self.go_on(session, now_ms)
+        return session
+
+    def go_on(self, session: FetchSession, now_ms: float) -> None:
+        """The next request of a session has come."""
+        session.epoch = 1 if session.epoch >= _EPOCH_MAX else session.epoch + 1
         session.last_used_ms = now_ms
         # Kept in order of use, so that the oldest is the first.
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
-        return session
 
     def _create(self, uses_ids: bool, now_ms: float, size: int) -> FetchSession | None:
         """A new session, or None where the cache is full of better ones."""

@@ -120,20 +120,13 @@ class Fetch:
     def park(self) -> Parked:
         """Wait until enough bytes have come or time is up."""
         services = self._services
-        self._parked = Parked()
+        self._parked = Parked(self._leave)
         if len(self._waiting_on) < len(self._positions):
             self._waiting_on = [services.reader.find(position) for position in self._positions]
         for partition in self._waiting_on:
             partition.data_waiters[id(self)] = self._on_data
-        self._set_timer()
-        self._parked.when_abandoned(self._leave)
+        self._timer = services.scheduler.call_later(self._request.max_wait_ms, self._finish)
         return self._parked
-
-    def _set_timer(self) -> None:
-        self._timer = self._services.scheduler.call_later(self._request.max_wait_ms, self._finish)
-
-    def _stop_timer(self) -> None:
-        self._timer.cancel()
 
     def _on_data(self, size: int) -> None:
         self._missing_bytes -= size
@@ -162,7 +155,7 @@ class Fetch:
         return not self._parked.is_done
 
     def _leave(self) -> None:
-        self._stop_timer()
+        self._timer.cancel()
         for partition in self._waiting_on:
             partition.data_waiters.pop(id(self), None)
 

@@ -49,8 +49,7 @@ class KnownFetch(KnownShape):
 
     def check(self, frame: memoryview) -> _Differences | None:
         numbers = self.numbers(frame)
-        again = self._again
-        if numbers is None or again.is_waiting or not again.is_as_known():
+        if numbers is None or not self._again.is_free_and_as_known():
             return None
         epoch, offset = numbers
         return (epoch, offset) if self._goes_on(epoch) else None
@@ -72,6 +71,5 @@ class KnownFetch(KnownShape):
         epoch, offset = checked
         session, services = self._session, self._services
         if session is not None:
-            now_ms = services.clock.mono_ms()
-            services.sessions.resume(session.session_id, epoch, session.uses_ids, now_ms)
+            services.sessions.go_on(session, services.clock.mono_ms())
         return self._again.begin(epoch, offset)

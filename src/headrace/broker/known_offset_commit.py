@@ -11,11 +11,12 @@ from headrace.base.outcome import Outcome
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import RequestContext
-from headrace.broker.coordination.groups import Groups, require_group
+from headrace.broker.coordination.groups import Groups
 from headrace.broker.coordination.shard import Shard
 from headrace.broker.coordination.waiting import NOBODY
 from headrace.broker.known_requests import KnownShape, pieces
 from headrace.broker.parked import DONE, Parked
+from headrace.groups.repeated_commit import RepeatedCommit
 from headrace.metadata.image import TopicImage
 from headrace.protocol.compiler import encode
 from headrace.protocol.messages.offset_commit import (
@@ -32,7 +33,7 @@ Refused = Callable[[OffsetCommitRequest, KafkaError], OffsetCommitResponse]
 PARTITIONS_MAX: Final = 64
 _OFFSET = Struct(">q")
 _MARK = 0x7BC1_E58D_92F6_A300
-_READ, _TOPIC = Operation.READ, ResourceType.TOPIC
+_READ, _GROUP, _TOPIC = Operation.READ, ResourceType.GROUP, ResourceType.TOPIC
 
 
 class KnownOffsetCommit(KnownShape):
@@ -43,9 +44,10 @@ class KnownOffsetCommit(KnownShape):
         "_cluster",
         "_context",
         "_groups",
+        "_image",
         "_parked",
-        "_partitions",
         "_refused",
+        "_repeated",
         "_request",
         "_shard",
         "_token",
@@ -65,16 +67,17 @@ class KnownOffsetCommit(KnownShape):
         version = context.api_version
         self._shard: Shard
         self._token = NOBODY
-        self._partitions = [one for topic in request.topics for one in topic.partitions]
-        marks = range(_MARK, _MARK + len(self._partitions))
-        for partition, mark in zip(self._partitions, marks, strict=True):
-            partition.committed_offset = mark
+        self._repeated = RepeatedCommit(request)
+        count = len(self._repeated.parts)
+        marks = tuple(range(_MARK, _MARK + count))
+        self._repeated.commit(marks)
         parts = pieces(request, version, *map(_OFFSET.pack, marks))
-        super().__init__(version, start, parts, "q" * len(marks))
+        super().__init__(version, start, parts, "q" * count)
         self._context = context
         self._request = request
         self._groups = groups
         self._cluster = cluster
+        self._image = cluster.image
         self._topics = topics
         self._refused = refused
         self._parked = DONE
@@ -87,43 +90,41 @@ class KnownOffsetCommit(KnownShape):
         return self.numbers(frame)
 
     def serve(self, checked: tuple[int, ...]) -> Parked:
-        for partition, offset in zip(self._partitions, checked, strict=True):
-            partition.committed_offset = offset
+        self._repeated.commit(checked)
         # What `Groups.ask` does, with less that has to be made each time.
-        self._parked = parked = Parked()
+        self._parked = parked = Parked(self._forget)
         self._token = self._shard.submit(self._event, self._answered, may_share=True)
-        parked.when_abandoned(self._forget)
         return parked
 
     def _event(self, token: int, now_ms: int) -> Outcome[Any, Any]:
         handle: Callable[..., Outcome[Any, Any]] = self._shard.coordinator.handle
-        return handle(token, self._request, self._context, now_ms)
+        return handle(token, self._repeated, self._context, now_ms)
 
     def _forget(self) -> None:
         self._shard.forget(self._token)
 
     def _are_open(self) -> bool:
         """Whether the topics are still there, and this client may still commit."""
-        context = self._context
-        require_group(context, _READ, self._request.group_id)
-        by_name = self._cluster.image.topics_by_name
+        allows, image = self._context.allows, self._cluster.image
+        if not allows(_READ, _GROUP, self._request.group_id):
+            return False
+        is_new = image is not self._image
         for topic in self._topics:
             name = topic.name
-            if by_name.get(name) is not topic or not context.allows(_READ, _TOPIC, name):
+            if is_new and image.topics_by_name.get(name) is not topic:
                 return False
+            if not allows(_READ, _TOPIC, name):
+                return False
+        self._image = image
         return True
 
-    def _answered(self, reply: OffsetCommitResponse | KafkaError) -> None:
-        self._parked.complete(self._answer_to(reply))
-
-    def _answer_to(self, reply: OffsetCommitResponse | KafkaError) -> OffsetCommitResponse | bytes:
-        if isinstance(reply, KafkaError):
-            return self._refused(self._request, reply)
-        for topic in reply.topics:
-            for partition in topic.partitions:
-                if partition.error_code:
-                    return reply
-        return self._answer
+    def _answered(self, reply: OffsetCommitResponse | KafkaError | None) -> None:
+        if reply is None:
+            self._parked.complete(self._answer)
+        elif isinstance(reply, KafkaError):
+            self._parked.complete(self._refused(self._request, reply))
+        else:
+            self._parked.complete(reply)
 
 
 def _success(request: OffsetCommitRequest) -> OffsetCommitResponse:

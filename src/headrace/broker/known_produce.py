@@ -9,7 +9,14 @@ from headrace.base.clock import Clock
 from headrace.base.errors import KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
-from headrace.broker.known_requests import OFFSET_MARKS, KnownRequest, pieces
+from headrace.broker.coordination.transactions import may_write
+from headrace.broker.known_requests import (
+    NOT_NOW,
+    OFFSET_MARKS,
+    Declined,
+    KnownRequest,
+    pieces,
+)
 from headrace.broker.produce_appends import ACKS_ALL, Checked, ProduceAppends
 from headrace.broker.produced_batch import check_batch_for
 from headrace.protocol.compiler import encode
@@ -53,6 +60,7 @@ class KnownProduce(KnownRequest):
         "_result_end",
         "_siblings",
         "_topic",
+        "_transactional_id",
     )
 
     def __init__(
@@ -75,6 +83,7 @@ class KnownProduce(KnownRequest):
         self._context = context
         self._needs_all = request.acks == ACKS_ALL
         self._topic = topic
+        self._transactional_id = request.transactional_id
         self._siblings = siblings
         self._appends = appends
         self._clock = clock
@@ -85,8 +94,11 @@ class KnownProduce(KnownRequest):
     def is_repeated_by(self, frame: memoryview) -> bool:
         return self.bears_signature(frame) and frame[-len(self._ending) :] == self._ending
 
-    def check(self, frame: memoryview) -> _Batches | None:
-        if not self._context.allows(_WRITE, _TOPIC, self._topic):
+    def check(self, frame: memoryview) -> _Batches | Declined | None:
+        context = self._context
+        if not context.allows(_WRITE, _TOPIC, self._topic):
+            return None
+        if self._transactional_id is not None and not may_write(context, self._transactional_id):
             return None
         now_ms = self._clock.wall_ms()
         batches: list[Checked] = []
@@ -104,6 +116,8 @@ class KnownProduce(KnownRequest):
             batches.append(batch)
         if frame[position:] != self._ending or not batches:
             return None
+        if self._transactional_id is not None and not _are_in_transaction(batches):
+            return NOT_NOW
         return batches, now_ms
 
     def _check(self, partition: Partition, records: memoryview, now_ms: int) -> Checked | None:
@@ -115,8 +129,9 @@ class KnownProduce(KnownRequest):
         ):
             return None
         header = check_batch_for(partition, records, now_ms)
-        is_transactional = header.attributes & TRANSACTIONAL_FLAG
-        if is_transactional or header.batch_length + LOG_OVERHEAD != len(records):
+        if header.batch_length + LOG_OVERHEAD != len(records):
+            return None
+        if header.attributes & TRANSACTIONAL_FLAG and self._transactional_id is None:
             return None
         return partition, records, header
 
@@ -167,6 +182,22 @@ class KnownProduce(KnownRequest):
         )
         answer = encode(ProduceResponse(responses=[topic]), self.version)
         return answer[len(self._answer_start) + _COUNT_SIZE : -len(self._answer_end)]
+
+
+def _are_in_transaction(batches: list[Checked]) -> bool:
+    """Whether the transaction that they belong to has records in all their partitions already.
+
+    Otherwise its coordinator has to be asked first.
+    """
+    producers = set()
+    for partition, _, header in batches:
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        if header.attributes & TRANSACTIONAL_FLAG:
+            producers.add((producer_id, epoch))
+            entry = partition.log.producers.get(producer_id)
+            if entry is None or not entry.is_in_transaction(epoch):
+                return False
+    return len(producers) <= 1
 
 
 def _answer_pieces(request: ProduceRequest, version: int) -> tuple[bytes, bytes, bytes]:

@@ -43,10 +43,13 @@ OFFSET_MARKS = (0x5E81_F3C2_9AD7_B604, 0x47C9_E2B8_81F6_930D, 0x63D4_A9F7_C0B2_8
 
 
 class Declined:
-    """Not as known: the request has to be served in the ordinary way."""
+    """The request has to be served in the ordinary way."""
 
 
+#: It is not as known.
 DECLINED: Final = Declined()
+#: It is as known, but something about it needs the ordinary way this time.
+NOT_NOW: Final = Declined()
 
 
 class KnownRequest(ABC):
@@ -71,7 +74,7 @@ class KnownRequest(ABC):
     def check(self, frame: memoryview) -> Any:
         """What a frame that bears the signature wants; None or an error if it is not as known.
 
-        Nothing has happened then.
+        It may also be `NOT_NOW`. Nothing has happened then.
         """
 
     @abstractmethod
@@ -149,6 +152,8 @@ class KnownRequests:
         if checked is None:
             del self._known[known.signature]
             return DECLINED
+        if isinstance(checked, Declined):
+            return checked
         try:
             return known.serve(checked)
         except Exception:  # the edge of one request

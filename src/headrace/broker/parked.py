@@ -35,22 +35,20 @@ Reply = Response | Encoded | bytes | Close | None
 class Parked:
     """Stands in for a response until somebody completes it; later completions do nothing."""
 
-    __slots__ = ("_abandoned", "_callback", "_done", "_reply")
+    __slots__ = ("_abandoned", "_callback", "_reply", "is_done")
 
-    def __init__(self) -> None:
+    def __init__(self, abandoned: Callable[[], None] | None = None) -> None:
+        """`abandoned` runs if the client goes away before there is a reply."""
         self._reply: Reply = None
         self._callback: Callable[[Reply], None] | None = None
-        self._abandoned: Callable[[], None] | None = None
-        self._done = False
-
-    @property
-    def is_done(self) -> bool:
-        return self._done
+        self._abandoned = abandoned
+        #: Whether somebody has completed it, or nobody waits any more.
+        self.is_done = False
 
     def complete(self, reply: Reply) -> None:
-        if self._done:
+        if self.is_done:
             return
-        self._done = True
+        self.is_done = True
         self._abandoned = None  # it knows whoever knows this: a cycle, left to the collector
         callback, self._callback = self._callback, None
         if callback is None:
@@ -66,20 +64,20 @@ class Parked:
             self.complete(reply)
 
     def when_done(self, callback: Callable[[Reply], None]) -> None:
-        if self._done:
+        if self.is_done:
             callback(self._reply)
         else:
             self._callback = callback
 
     def when_abandoned(self, callback: Callable[[], None]) -> None:
         """`callback` runs if the client goes away before there is a reply."""
-        if not self._done:
+        if not self.is_done:
             self._abandoned = callback
 
     def abandon(self) -> None:
         """Nobody waits any more."""
-        if not self._done:
-            self._done = True
+        if not self.is_done:
+            self.is_done = True
             abandoned, self._abandoned = self._abandoned, None
             self._callback = None
             if abandoned is not None:

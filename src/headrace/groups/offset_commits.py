@@ -10,6 +10,7 @@ from headrace.groups.config import GroupConfig
 from headrace.groups.group import KeyValue, PartitionCheck
 from headrace.groups.group_store import GroupStore
 from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
+from headrace.groups.repeated_commit import RepeatedCommit
 from headrace.groups.topics import Topics
 from headrace.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -44,10 +45,8 @@ class OffsetCommits:
     def commit(self, call: Call[OffsetCommitRequest]) -> GroupOutcome:
         request, now_ms = call.request, call.now_ms
         timers: list[SetTimer | CancelTimer] = []
-        check = self._validate(call, timers)
-        expire_ms = -1
-        if request.retention_time_ms != _DEFAULT_RETENTION:
-            expire_ms = now_ms + request.retention_time_ms
+        check = self._validate(request, call.client.api_version, now_ms, timers)
+        expire_ms = _expiry(request, now_ms)
         records: list[KeyValue] = []
         topics = []
         for topic in request.topics:
@@ -70,6 +69,24 @@ class OffsetCommits:
         self._groups.activity.offset_commits += len(records)
         replies = [(call.token, OffsetCommitResponse(topics=topics))]
         return Outcome(records=records, replies=replies, timers=timers)
+
+    def commit_again(self, call: Call[RepeatedCommit]) -> GroupOutcome:
+        """The same for a commit that is repeated."""
+        repeated, now_ms = call.request, call.now_ms
+        request = repeated.request
+        timers: list[SetTimer | CancelTimer] = []
+        check = self._validate(request, call.client.api_version, now_ms, timers)
+        expire_ms = _expiry(request, now_ms)
+        records: list[KeyValue] = []
+        for key, topic_id, partition in repeated.parts:
+            metadata = partition.committed_metadata
+            if metadata and self._refusal(metadata):
+                return self.commit(Call(call.token, request, call.client, now_ms))
+            if check is not None:
+                check(key.topic, topic_id, key.partition)
+            records.append((key, _value(partition, now_ms, expire_ms, topic_id)))
+        self._groups.activity.offset_commits += len(records)
+        return Outcome(records=records, replies=[(call.token, None)], timers=timers)
 
     def commit_in_transaction(self, call: Call[TxnOffsetCommitRequest]) -> GroupOutcome:
         request = call.request
@@ -102,9 +119,12 @@ class OffsetCommits:
         return outcome
 
     def _validate(
-        self, call: Call[OffsetCommitRequest], timers: list[SetTimer | CancelTimer]
+        self,
+        request: OffsetCommitRequest,
+        api_version: int,
+        now_ms: int,
+        timers: list[SetTimer | CancelTimer],
     ) -> PartitionCheck | None:
-        request = call.request
         epoch = request.generation_id_or_member_epoch
         group = self._groups.get(request.group_id)
         if group is None:
@@ -112,7 +132,7 @@ class OffsetCommits:
                 # An administrator, or a consumer that assigns itself: applying the record makes
                 # a group without members, which Kafka calls simple.
                 return None
-            if call.client.api_version >= _TELLS_UNKNOWN_GROUPS:
+            if api_version >= _TELLS_UNKNOWN_GROUPS:
                 self._groups.require(request.group_id)
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         check = group.validate_offset_commit(
@@ -120,10 +140,10 @@ class OffsetCommits:
             request.group_instance_id,
             epoch,
             is_transactional=False,
-            api_version=call.client.api_version,
+            api_version=api_version,
         )
         if request.member_id:
-            timer = group.keep_alive(request.member_id, call.now_ms)
+            timer = group.keep_alive(request.member_id, now_ms)
             if timer is not None:
                 timers.append(timer)
         return check
@@ -162,6 +182,12 @@ def _checked(check: PartitionCheck, topic: str, topic_id: bytes, partition: int)
 
 def _for_producer(error: KafkaError) -> KafkaError:
     return KafkaError(ErrorCode.ILLEGAL_GENERATION) if error.code in _STALE else error
+
+
+def _expiry(request: OffsetCommitRequest, now_ms: int) -> int:
+    """When the offsets expire, for clients that say so themselves."""
+    retention_ms = request.retention_time_ms
+    return -1 if retention_ms == _DEFAULT_RETENTION else now_ms + retention_ms
 
 
 def _value(

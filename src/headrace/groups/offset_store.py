@@ -93,7 +93,14 @@ class OffsetStore:
             self._order,
         )
         if producer_id == NO_PRODUCER_ID:
-            self._put(group_id, topic, partition, committed)
+            try:
+                partitions = self._committed[group_id][topic]
+            except KeyError:
+                partitions = {}
+            if partition in partitions:
+                partitions[partition] = committed  # as with nearly every commit
+            else:
+                self._put(group_id, topic, partition, committed)
         else:
             place = (group_id, topic, partition)
             self._pending.setdefault(producer_id, {})[place] = committed
@@ -112,10 +119,7 @@ class OffsetStore:
                 self._put(*place, offset)
 
     def _put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
-        try:
-            partitions = self._committed[group_id][topic]
-        except KeyError:
-            partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
+        partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
         if partition not in partitions:
             self.count += 1
         partitions[partition] = committed

@@ -21,6 +21,7 @@ from headrace.groups.records import (
     OffsetCommitKey,
     OffsetCommitValue,
 )
+from headrace.groups.repeated_commit import RepeatedCommit
 from headrace.groups.topics import Topics, TopicView
 from headrace.protocol.coordinator_record import CoordinatorRecord
 from headrace.protocol.messages.offset_commit import OffsetCommitRequest
@@ -41,6 +42,7 @@ class Offsets(Part):
     def requests(self) -> Mapping[type[Any], Handle]:
         return {
             OffsetCommitRequest: self._commits.commit,
+            RepeatedCommit: self._commits.commit_again,
             TxnOffsetCommitRequest: self._commits.commit_in_transaction,
             FetchOffsets: self._reads.fetch,
             OffsetDeleteRequest: self.deletions.delete,

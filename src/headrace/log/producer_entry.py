@@ -64,6 +64,10 @@ class ProducerEntry:
         twin.batches.extend(self.batches)
         return twin
 
+    def is_in_transaction(self, epoch: int) -> bool:
+        """True if a transaction of this epoch has records here, and is still open."""
+        return epoch == self.epoch and self.txn_first_offset != NO_TRANSACTION
+
     def is_continued_by(self, header: BatchHeader) -> bool:
         """True if a batch goes on where the last one ended: no retry, and nothing wrong with it.
 

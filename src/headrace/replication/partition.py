@@ -52,6 +52,7 @@ class Partition:
         "data_waiters",
         "high_watermark",
         "index",
+        "is_leader",
         "leadership",
         "log",
         "newest",
@@ -76,6 +77,8 @@ class Partition:
         else:
             self._make_log = log
         self.leadership = _UNKNOWN
+        #: Whether this node leads it; follows from the leadership.
+        self.is_leader = False
         self._node_id = node_id
         self._replica_ends: dict[int, int] = {}
         #: The batch that readers are being told of, which they need not read from the file: its
@@ -108,10 +111,6 @@ class Partition:
             self.advance_high_watermark()
 
     @property
-    def is_leader(self) -> bool:
-        return self.leadership.leader == self._node_id
-
-    @property
     def last_stable_offset(self) -> int:
         """No transaction below this offset is still open."""
         return self.log.last_stable_offset(self.high_watermark)
@@ -125,6 +124,7 @@ class Partition:
         """Take over a new state from the metadata; a new epoch of ours starts at the log end."""
         is_new_epoch = leadership.leader_epoch > self.leadership.leader_epoch
         self.leadership = leadership
+        self.is_leader = leadership.leader == self._node_id
         if self.is_leader and is_new_epoch:
             # The log notes the new epoch with its first batch.
             self._replica_ends.clear()

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import os
 import struct
-from collections.abc import Callable
 from typing import Protocol, cast
 
 from headrace.broker.context import ConnectionInfo
@@ -60,6 +59,7 @@ class Connection(asyncio.BufferedProtocol):
     """The transport side of a client."""
 
     __slots__ = (
+        "_active_ms",
         "_buffer",
         "_dispatcher",
         "_end",
@@ -77,16 +77,12 @@ class Connection(asyncio.BufferedProtocol):
         "_start",
         "_transport",
         "_view",
-        "last_active_ms",
-        "now_ms",
+        "_was_active",
     )
 
-    def __init__(
-        self, owner: ConnectionOwner, dispatcher: Dispatcher, now_ms: Callable[[], float]
-    ) -> None:
+    def __init__(self, owner: ConnectionOwner, dispatcher: Dispatcher) -> None:
         self._owner = owner
         self._dispatcher = dispatcher
-        self.now_ms = now_ms
         self._buffer = bytearray(_BUFFER_START)
         self._view = memoryview(self._buffer)
         self._start = 0
@@ -95,14 +91,15 @@ class Connection(asyncio.BufferedProtocol):
         self._info: ConnectionInfo
         self._fd = -1
         self._parked: Parked | None = None
-        self._gathered: list[Buffer] = []
+        self._gathered: list[bytes] = []
         self._file_sender: FileSender | None = None
         self._is_busy = False
         self._is_serving = False
         self._is_read_paused = False
         self._is_write_paused = False
         self._is_closed = False
-        self.last_active_ms = now_ms()
+        self._was_active = True
+        self._active_ms = 0.0
 
     # asyncio's side
 
@@ -130,11 +127,21 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._end += nbytes
-        self.last_active_ms = self.now_ms()
+        self._was_active = True
         self._serve_frames()
 
     def _be_active(self) -> None:
-        self.last_active_ms = self.now_ms()
+        self._was_active = True
+
+    def is_idle(self, now_ms: float, idle_ms_max: float) -> bool:
+        """Whether nothing came or went for too long.
+
+        Asked now and then, which is when time is taken: requests come far more often.
+        """
+        if self._was_active:
+            self._was_active = False
+            self._active_ms = now_ms
+        return now_ms - self._active_ms > idle_ms_max
 
     def eof_received(self) -> bool:
         return False
@@ -204,33 +211,32 @@ class Connection(asyncio.BufferedProtocol):
             if self._end - self._start >= _AHEAD_MAX and not self._is_closed:
                 self._pause_reading()
         elif self._start == self._end:
-            self._empty_buffer()
+            self._start = self._end = 0
+            if len(self._buffer) > _BUFFER_KEPT_MAX:
+                self._give_back_buffer()
 
-    def _empty_buffer(self) -> None:
-        """Everything in it has been served."""
-        self._start = self._end = 0
-        if len(self._buffer) > _BUFFER_KEPT_MAX:
-            self._replace_buffer(bytearray(_BUFFER_START))
+    def _give_back_buffer(self) -> None:
+        self._replace_buffer(bytearray(_BUFFER_START))
 
     def _pause_reading(self) -> None:
         if not self._is_read_paused:
             self._is_read_paused = True
             self._transport.pause_reading()
 
-    def _send(self, reply: Chunks | Close | None) -> None:
+    def _send(self, reply: bytes | Chunks | Close | None) -> None:
         """The answer to the request at hand."""
         self._is_busy = False
         self._parked = None
         if self._is_closed:
             return
-        if isinstance(reply, list):
-            if len(reply) == 1:
-                # Others may follow at once, and leave together with it.
-                if self._is_serving and (self._start != self._end or self._gathered):
-                    self._gather(reply[0])
-                else:
-                    self._send_small(reply[0])
-            elif self._send_large(cast("list[Buffer | FileSlice]", reply)):
+        if isinstance(reply, bytes):
+            # Others may follow at once, and leave together with it.
+            if self._is_serving and (self._start != self._end or self._gathered):
+                self._gather(reply)
+            else:
+                self._send_small(reply)
+        elif isinstance(reply, list):
+            if self._send_large(cast("list[Buffer | FileSlice]", reply)):
                 return
         elif reply is not None:
             self._close(reply.reason)
@@ -238,11 +244,13 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_serving:
             return
         if self._start == self._end and not self._is_read_paused:
-            self._empty_buffer()  # nothing came meanwhile, as nearly always
+            self._start = self._end = 0  # nothing came meanwhile, as nearly always
+            if len(self._buffer) > _BUFFER_KEPT_MAX:
+                self._give_back_buffer()
         else:
             self._owner.resumptions.add(self._resume)
 
-    def _gather(self, data: Buffer) -> None:
+    def _gather(self, data: bytes) -> None:
         """Keep an answer until all frames at hand are served: sending costs more than serving."""
         self._gathered.append(data)
         if len(self._gathered) >= _GATHERED_MAX:
@@ -252,7 +260,7 @@ class Connection(asyncio.BufferedProtocol):
         gathered, self._gathered = self._gathered, []
         self._send_small(gathered[0] if len(gathered) == 1 else b"".join(gathered))
 
-    def _send_small(self, data: Buffer) -> None:
+    def _send_small(self, data: bytes) -> None:
         """Straight to the socket, which nearly always has room; the transport takes the rest.
 
         The transport would queue it until the end of the loop's turn, behind whatever else the

@@ -85,7 +85,7 @@ class Listener:
         return len(self._connections)
 
     def _make_connection(self) -> Connection:
-        return Connection(self, self._dispatcher, self._clock.mono_ms)
+        return Connection(self, self._dispatcher)
 
     def opened(self, connection: Connection) -> ConnectionInfo | None:
         transport = connection.transport
@@ -135,9 +135,9 @@ class Listener:
 
     def close_idle(self) -> None:
         """End connections that nothing came from for too long, waiting requests or not."""
-        oldest_ms = self._clock.mono_ms() - self._limits.idle_ms_max
+        now_ms = self._clock.mono_ms()
         for connection in list(self._connections):
-            if connection.last_active_ms < oldest_ms:
+            if connection.is_idle(now_ms, self._limits.idle_ms_max):
                 connection.abort()
 
     async def stop(self) -> None:

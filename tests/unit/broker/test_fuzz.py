@@ -109,7 +109,7 @@ class Watched:
             self.silences += 1
         else:
             self.responses += 1
-            self._check(frame, b"".join(reply))
+            self._check(frame, b"".join(reply) if isinstance(reply, list) else reply)
 
     @staticmethod
     def _check(frame: bytes, raw: bytes) -> None:

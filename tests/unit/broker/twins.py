@@ -24,7 +24,7 @@ from headrace.broker.context import ConnectionInfo
 from headrace.broker.known_fetch import KnownFetch
 from headrace.broker.known_offset_commit import KnownOffsetCommit
 from headrace.broker.known_produce import KnownProduce
-from headrace.broker.known_requests import KnownRequest
+from headrace.broker.known_requests import NOT_NOW, KnownRequest
 from headrace.log.file_slice import FileSlice
 from headrace.metadata import records as r
 from headrace.metadata.image import ConfigResource
@@ -272,7 +272,10 @@ def _count_calls(
         except Exception:
             counted[f"{name} declined"] += 1
             raise
-        counted[f"{name} declined" if checked is None else name] += 1
+        if checked is NOT_NOW:
+            counted[f"{name} not now"] += 1
+        else:
+            counted[f"{name} declined" if checked is None else name] += 1
         return checked
 
     monkeypatch.setattr(cls, "check", counting)

@@ -6,12 +6,10 @@ from typing import Any
 
 from headrace.broker.authorization import ANONYMOUS, AllowAll
 from headrace.broker.context import ConnectionInfo
+from headrace.broker.dispatcher import Chunks, Send
 from headrace.broker.parked import Close, Parked
 from headrace.server.connection import Connection
 from headrace.server.resumptions import Resumptions
-
-Chunks = list[bytes | bytearray | memoryview]
-Send = Callable[[Chunks | Close | None], None]
 
 
 class FakeTransport:
@@ -71,7 +69,7 @@ class EchoDispatcher:
         if content.startswith(b"bad"):
             send(Close("bad"))
         else:
-            send(None if content.startswith(b"quiet") else [framed(content)])
+            send(None if content.startswith(b"quiet") else framed(content))
         return None
 
     def release(self) -> None:
@@ -79,7 +77,7 @@ class EchoDispatcher:
         waiting, send, content = self.parked.pop(0)
         if not waiting.is_done:
             waiting.complete(None)
-            send([framed(content)])
+            send(framed(content))
 
 
 class Owner:

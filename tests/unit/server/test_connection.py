@@ -26,10 +26,9 @@ class Setup:
         self.owner = Owner(**owner)
         self.dispatcher = EchoDispatcher()
         self.transport = FakeTransport()
-        self.now_ms = 0.0
         dispatcher: Any = self.dispatcher
         transport: Any = self.transport
-        self.connection = Connection(self.owner, dispatcher, lambda: self.now_ms)
+        self.connection = Connection(self.owner, dispatcher)
         self.connection.connection_made(transport)
         self.client = Client(self.connection, self.transport)
 
@@ -188,7 +187,7 @@ def test_clients_that_answer_each_other_by_what_they_sent_ahead_are_all_served()
     owner, dispatcher = Owner(), EchoDispatcher()
     transports = [FakeTransport() for _ in range(500)]  # inside each other: deeper than the stack
     for transport in transports:
-        connection = Connection(owner, cast(Any, dispatcher), lambda: 0.0)
+        connection = Connection(owner, cast(Any, dispatcher))
         connection.connection_made(cast(Any, transport))
         Client(connection, transport).send(framed(b"park") + framed(b"go"))
 
@@ -312,9 +311,11 @@ def test_a_refused_connection_is_cut_and_not_counted() -> None:
 
 
 def test_bytes_keep_a_connection_alive(setup: Setup) -> None:
-    setup.now_ms = 1_000.0
+    assert not setup.connection.is_idle(5_000.0, 1_000.0)
     setup.client.send(b"\0\0")
-    assert setup.connection.last_active_ms == 1_000.0
+    assert not setup.connection.is_idle(6_500.0, 1_000.0)
+    assert not setup.connection.is_idle(7_500.0, 1_000.0)
+    assert setup.connection.is_idle(7_501.0, 1_000.0)
 
 
 def test_a_connection_is_counted_out_once(setup: Setup) -> None:

@@ -18,7 +18,6 @@ from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.coordination.transactions import Transactions
 from headrace.broker.parked import Scheduler
-from headrace.log.producer_entry import NO_TRANSACTION
 from headrace.replication.partition import Partition
 from headrace.transactions.requests import AddPartitions, PartitionErrors
 from headrace.transactions.transaction import (
@@ -77,7 +76,7 @@ class Admission:
                     f"Epoch of producer {producer.producer_id} is {producer.producer_epoch},"
                     f" which is smaller than the last seen epoch {entry.epoch}",
                 )
-            if producer.producer_epoch == entry.epoch and entry.txn_first_offset != NO_TRANSACTION:
+            if entry.is_in_transaction(producer.producer_epoch):
                 return False
         return protocol is Protocol.IMPLICIT or self._config().verifies
 

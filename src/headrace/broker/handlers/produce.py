@@ -133,14 +133,9 @@ class ProduceHandler(Learner):
 
     def subject(self, request: ProduceRequest) -> Hashable | None:
         topics = request.topic_data
-        if (
-            len(topics) != 1
-            or not topics[0].partition_data
-            or request.acks not in (ACKS_ALL, 1)
-            or request.transactional_id is not None
-        ):
+        if len(topics) != 1 or not topics[0].partition_data or request.acks not in (ACKS_ALL, 1):
             return None
-        return topics[0].name or topics[0].topic_id
+        return topics[0].name or topics[0].topic_id, request.transactional_id
 
     def learn(
         self, context: RequestContext, request: ProduceRequest, start: bytes
