@@ -104,10 +104,6 @@ class Dispatcher:
             repeated = known.serve(version, frame)
             if not isinstance(repeated, Declined):
                 route = self._routes[key, version]
-                if isinstance(repeated, bytes):
-                    send(_START.pack(len(repeated) + 5, correlation_id, 0) + repeated)
-                    route.metrics.record(self._clock.mono_ms() - started_ms)
-                    return None
                 return self._answer(route, correlation_id, started_ms, send, repeated)
         try:
             position = 10
@@ -159,9 +155,7 @@ class Dispatcher:
     ) -> None:
         if isinstance(reply, bytes):
             send(_START.pack(len(reply) + 5, correlation_id, 0) + reply)
-            route.metrics.record(self._clock.mono_ms() - started_ms)
-            return
-        if isinstance(reply, Response):
+        elif isinstance(reply, Response):
             send(_encode_or_close(route, correlation_id, reply))
         elif isinstance(reply, Encoded):
             send(_framed(route, correlation_id, [b"", *reply.chunks]))

@@ -97,10 +97,6 @@ class FetchAgain(Fetch):
             and self._context.allows(_READ, _TOPIC, partition.topic)
         )
 
-    def is_free_and_as_known(self) -> bool:
-        """Whether the client may ask again: the last time is over, and nothing has changed."""
-        return self._parked.is_done and self.is_as_known()
-
     def begin(self, epoch: int, offset: int) -> Reply | Parked:
         """Answer, or wait."""
         position, request = self.position, self._request

@@ -169,7 +169,7 @@ class PartitionReader:
 
     def count(self, topic: str, size: int) -> None:
         """Records that a client gets."""
-        metrics = self._metrics.topics.get(topic) or self._metrics.topic(topic)
+        metrics = self._metrics.topic(topic)
         metrics.fetches += 1
         metrics.bytes_out += size
 

@@ -49,7 +49,8 @@ class KnownFetch(KnownShape):
 
     def check(self, frame: memoryview) -> _Differences | None:
         numbers = self.numbers(frame)
-        if numbers is None or not self._again.is_free_and_as_known():
+        again = self._again
+        if numbers is None or again.is_waiting or not again.is_as_known():
             return None
         epoch, offset = numbers
         return (epoch, offset) if self._goes_on(epoch) else None

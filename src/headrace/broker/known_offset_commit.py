@@ -44,7 +44,6 @@ class KnownOffsetCommit(KnownShape):
         "_cluster",
         "_context",
         "_groups",
-        "_image",
         "_parked",
         "_refused",
         "_repeated",
@@ -77,7 +76,6 @@ class KnownOffsetCommit(KnownShape):
         self._request = request
         self._groups = groups
         self._cluster = cluster
-        self._image = cluster.image
         self._topics = topics
         self._refused = refused
         self._parked = DONE
@@ -105,17 +103,13 @@ class KnownOffsetCommit(KnownShape):
 
     def _are_open(self) -> bool:
         """Whether the topics are still there, and this client may still commit."""
-        allows, image = self._context.allows, self._cluster.image
+        allows, by_name = self._context.allows, self._cluster.image.topics_by_name
         if not allows(_READ, _GROUP, self._request.group_id):
             return False
-        is_new = image is not self._image
         for topic in self._topics:
             name = topic.name
-            if is_new and image.topics_by_name.get(name) is not topic:
+            if by_name.get(name) is not topic or not allows(_READ, _TOPIC, name):
                 return False
-            if not allows(_READ, _TOPIC, name):
-                return False
-        self._image = image
         return True
 
     def _answered(self, reply: OffsetCommitResponse | KafkaError | None) -> None:

@@ -130,7 +130,7 @@ class ProduceAppends:
     def _count(
         self, partition: Partition, records: memoryview, header: BatchHeader, done: AppendResult
     ) -> None:
-        topic = self._metrics.topics.get(partition.topic) or self._metrics.topic(partition.topic)
+        topic = self._metrics.topic(partition.topic)
         topic.produces += 1
         if not done.duplicate:
             topic.bytes_in += len(records)

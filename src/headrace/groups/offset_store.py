@@ -93,14 +93,7 @@ class OffsetStore:
             self._order,
         )
         if producer_id == NO_PRODUCER_ID:
-            try:
-                partitions = self._committed[group_id][topic]
-            except KeyError:
-                partitions = {}
-            if partition in partitions:
-                partitions[partition] = committed  # as with nearly every commit
-            else:
-                self._put(group_id, topic, partition, committed)
+            self._put(group_id, topic, partition, committed)
         else:
             place = (group_id, topic, partition)
             self._pending.setdefault(producer_id, {})[place] = committed
@@ -119,7 +112,10 @@ class OffsetStore:
                 self._put(*place, offset)
 
     def _put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
-        partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
+        try:
+            partitions = self._committed[group_id][topic]
+        except KeyError:
+            partitions = self._committed.setdefault(group_id, {}).setdefault(topic, {})
         if partition not in partitions:
             self.count += 1
         partitions[partition] = committed

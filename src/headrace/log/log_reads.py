@@ -109,10 +109,7 @@ class LogReads(LogState):
     def last_stable_offset(self, high_watermark: int) -> int:
         """Where readers of committed data stop: no transaction below is open, and every marker
         below is replicated, so that no other leader can decide it differently."""
-        producers = self.producers
-        if not (producers.ongoing or producers.unreplicated):
-            return high_watermark
-        first = producers.first_unstable_offset(high_watermark)
+        first = self.producers.first_unstable_offset(high_watermark)
         if first is None:
             return high_watermark
         return min(max(first, self.log_start_offset), high_watermark)

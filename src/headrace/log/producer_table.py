@@ -32,14 +32,14 @@ class CompletedTxn(NamedTuple):
 class ProducerTable:
     """All producer ids with state in one log."""
 
-    __slots__ = ("_entries", "end_offset", "ongoing", "unreplicated")
+    __slots__ = ("_entries", "_ongoing", "_unreplicated", "end_offset")
 
     def __init__(self) -> None:
         self._entries: dict[int, ProducerEntry] = {}
         #: First offset of each open transaction -> producer id.
-        self.ongoing: dict[int, int] = {}
+        self._ongoing: dict[int, int] = {}
         #: First offset -> marker's offset of ended transactions whose marker is not replicated.
-        self.unreplicated: dict[int, int] = {}
+        self._unreplicated: dict[int, int] = {}
         #: The state reflects the log up to here.
         self.end_offset = 0
 
@@ -92,7 +92,7 @@ class ProducerTable:
         is_transactional = header.attributes & TRANSACTIONAL_FLAG
         if is_transactional and entry.txn_first_offset == NO_TRANSACTION:
             entry.txn_first_offset = base_offset
-            self.ongoing[base_offset] = producer_id
+            self._ongoing[base_offset] = producer_id
 
     def apply_marker(
         self, header: BatchHeader, marker: EndTxnMarker, offset: int, timestamp: int
@@ -114,14 +114,14 @@ class ProducerTable:
     def last_stable_offset_after(self, completed: CompletedTxn) -> int:
         """The last stable offset once this transaction counts as ended."""
         others = [
-            first for first, producer in self.ongoing.items() if producer != completed.producer_id
+            first for first, producer in self._ongoing.items() if producer != completed.producer_id
         ]
         return min(others, default=completed.last_offset + 1)
 
     def complete(self, completed: CompletedTxn) -> None:
         """Move a transaction from the open ones to those that wait for the high watermark."""
-        self.ongoing.pop(completed.first_offset, None)
-        self.unreplicated[completed.first_offset] = completed.last_offset
+        self._ongoing.pop(completed.first_offset, None)
+        self._unreplicated[completed.first_offset] = completed.last_offset
 
     def saved(self, producer_ids: Iterable[int]) -> dict[int, ProducerEntry | None]:
         """Copies to `restore` if an append of several batches fails half way."""
@@ -140,19 +140,21 @@ class ProducerTable:
 
     def first_unstable_offset(self, high_watermark: int) -> int | None:
         """The first offset of a transaction that is open, or ended beyond the high watermark."""
-        if self.unreplicated:
+        if self._unreplicated:
             self.forget_replicated(high_watermark)
-        firsts = [*self.ongoing, *self.unreplicated]
+        elif not self._ongoing:
+            return None
+        firsts = [*self._ongoing, *self._unreplicated]
         return min(firsts) if firsts else None
 
     def first_undecided_offset(self) -> int | None:
         """The first offset of an open transaction."""
-        return min(self.ongoing) if self.ongoing else None
+        return min(self._ongoing) if self._ongoing else None
 
     def forget_replicated(self, high_watermark: int) -> None:
-        done = [first for first, last in self.unreplicated.items() if last < high_watermark]
+        done = [first for first, last in self._unreplicated.items() if last < high_watermark]
         for first in done:
-            del self.unreplicated[first]
+            del self._unreplicated[first]
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers idle for `producer.id.expiration.ms`, but never an open transaction."""
@@ -168,11 +170,11 @@ class ProducerTable:
 
     def clear(self) -> None:
         self._entries.clear()
-        self.ongoing.clear()
-        self.unreplicated.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
 
     def _index_ongoing(self) -> None:
-        self.ongoing = {
+        self._ongoing = {
             entry.txn_first_offset: entry.producer_id
             for entry in self._entries.values()
             if entry.txn_first_offset != NO_TRANSACTION

@@ -119,8 +119,7 @@ class Shard:
         `may_share` says that the event does not look at what others like it write (see `events`);
         such events may wait for each other (see `sharing`).
         """
-        if self.state is not _ACTIVE:
-            self.require_active()
+        self.require_active()
         token = self._waiting.add(reply)
         self._events.add(event, token, may_share)
         if may_share:
