@@ -23,7 +23,7 @@ from headrace.groups.consumer.joining import take_place
 from headrace.groups.consumer.lookup import check_size, require_static_member
 from headrace.groups.consumer.member import Member
 from headrace.groups.consumer.progress import Progress, Update
-from headrace.groups.consumer.target_assignment import Target
+from headrace.groups.consumer.target_assignment import last_target
 from headrace.groups.group import CONSUMER_PROTOCOL_TYPE
 from headrace.groups.group_store import GroupStore
 from headrace.groups.topics import Topics
@@ -112,7 +112,7 @@ class ClassicJoining:
         if holder is not None and self._downgrading.is_due_for_replacement(group, holder):
             after = self._downgrade(group, holder, update, outcome)
         else:
-            after = self._progress.advance(group, update, outcome)
+            after = self._progress.advance(group, update, outcome).member
             outcome.timers += self._waiting.joined(group, after, call.now_ms)
         outcome.replies.append((call.token, joined(after)))
         return outcome
@@ -140,7 +140,7 @@ class ClassicJoining:
         must_rebalance = group.assignment_epoch < changed.change.group_epoch
         after = update.new
         if not must_rebalance:
-            target = Target(group.assignment_epoch, group.target_of(update.new))
+            target = last_target(group, update.new)
             after = self._progress.step(group, update, changed, target, outcome)
         self._downgrading.when_replaced(
             group,

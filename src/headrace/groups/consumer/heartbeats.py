@@ -9,6 +9,7 @@ from headrace.base.outcome import Outcome
 from headrace.groups.call import Client, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig, GroupSettings
 from headrace.groups.consumer.group import ConsumerGroup
+from headrace.groups.consumer.heartbeat_pace import next_heartbeat_ms
 from headrace.groups.consumer.heartbeat_rules import check_heartbeat
 from headrace.groups.consumer.joining import dynamic_member, static_member
 from headrace.groups.consumer.leaving import Leaving
@@ -64,14 +65,17 @@ class Heartbeats:
         old = _member(group, member_id, request, outcome)
         new = _described(old, request, call.client)
         update = Update(old, new, request.topic_partitions, call.client, call.now_ms)
-        after = self._progress.advance(group, update, outcome)
+        progressed = self._progress.advance(group, update, outcome)
+        after = progressed.member
         timing = self._config.timing(self._settings(group.group_id))
         expires_ms = call.now_ms + timing.session_timeout_ms
         outcome.timers.append(set_timer(SESSION_TIMER, group.group_id, member_id, expires_ms))
         response = ConsumerGroupHeartbeatResponse(
             member_id=member_id,
             member_epoch=after.member_epoch,
-            heartbeat_interval_ms=timing.heartbeat_interval_ms,
+            heartbeat_interval_ms=next_heartbeat_ms(
+                progressed, timing, len(group.members), call.now_ms
+            ),
         )
         if _wants_assignment(request) or after.assigned != old.assigned:
             response.assignment = _assignment(after.assigned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headrace.base.outcome import CancelTimer, SetTimer
 from headrace.groups.call import Client, GroupOutcome
@@ -31,10 +32,21 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A group as it will be, and whether this member's subscription was the reason."""
+    """A group as it will be, and what is new about this member's subscription."""
 
     change: Change
     has_subscription_changed: bool
+    #: The topics of its regular expression are not known yet; a new target follows when they are.
+    is_regex_pending: bool
+
+
+class Progressed(NamedTuple):
+    """A member after its heartbeat, and the target that it is on its way to."""
+
+    member: Member
+    target: Target
+    #: The group has moved on, or is about to, and the target for that is not made yet.
+    awaits_target: bool
 
 
 class Progress:
@@ -52,11 +64,13 @@ class Progress:
         self._regexes = regexes
         self._targets = targets
 
-    def advance(self, group: ConsumerGroup, update: Update, outcome: GroupOutcome) -> Member:
-        """The member after this heartbeat; everything new goes into the outcome."""
+    def advance(self, group: ConsumerGroup, update: Update, outcome: GroupOutcome) -> Progressed:
+        """Everything new goes into the outcome."""
         changed = self.subscribe(group, update, outcome)
         target = self._targets.update(group, changed.change, update.now_ms, outcome)
-        return self.step(group, update, changed, target, outcome)
+        member = self.step(group, update, changed, target, outcome)
+        has_moved_on = target.epoch < changed.change.group_epoch
+        return Progressed(member, target, has_moved_on or changed.is_regex_pending)
 
     def subscribe(self, group: ConsumerGroup, update: Update, outcome: GroupOutcome) -> Changed:
         """Take note of what the member reads, and raise the epoch if that is news."""
@@ -79,7 +93,11 @@ class Progress:
             now_ms=now_ms,
             outcome=outcome,
         )
-        return Changed(change, have_names_changed or regex is not RegexChange.NONE)
+        return Changed(
+            change,
+            have_names_changed or regex is not RegexChange.NONE,
+            regex is RegexChange.UPDATED,
+        )
 
     def step(
         self,

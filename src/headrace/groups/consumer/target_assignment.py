@@ -26,6 +26,8 @@ class Target(NamedTuple):
 
     epoch: int
     partitions: Partitions
+    #: 0 if nobody kept the time.
+    made_ms: int
 
 
 class Change(NamedTuple):
@@ -52,7 +54,7 @@ class TargetAssignments:
         self, group: ConsumerGroup, change: Change, now_ms: int, outcome: GroupOutcome
     ) -> Target:
         """A new target if the group has moved on and the last one is old enough."""
-        last = Target(group.assignment_epoch, group.target_of(change.new))
+        last = last_target(group, change.new)
         if group.assignment_epoch >= change.group_epoch or self.is_too_early(group, now_ms):
             return last
         if self._is_large(change):
@@ -70,7 +72,7 @@ class TargetAssignments:
                     target_assignment_record(group.group_id, member.member_id, target)
                 )
         outcome.records.append(assignment_epoch_record(group.group_id, change.group_epoch, now_ms))
-        return Target(change.group_epoch, targets.get(change.new.member_id, {}))
+        return Target(change.group_epoch, targets.get(change.new.member_id, {}), now_ms)
 
     def is_too_early(self, group: ConsumerGroup, now_ms: int) -> bool:
         """Members that come one after another share an assignment (KIP-1263)."""
@@ -96,6 +98,12 @@ class TargetAssignments:
             view = self._topics.named(name)
             size += 1 if view is None else view.partition_count
         return size > self._config.assigned_at_once_max
+
+
+def last_target(group: ConsumerGroup, member: Member) -> Target:
+    """The one that the group has, whether or not it has moved on since."""
+    made_ms = group.assignment_timestamp_ms
+    return Target(group.assignment_epoch, group.target_of(member), made_ms)
 
 
 def _snapshot(group: ConsumerGroup, change: Change) -> Snapshot:

@@ -58,7 +58,7 @@ def answer_text(answer: Any, topics: Topics) -> str:
         if answer.assignment is not None:
             text += f" owns {_by_id(answer.assignment.topic_partitions, topics)}"
         if answer.heartbeat_interval_ms not in (0, 5_000):
-            text += f" every {answer.heartbeat_interval_ms} ms"
+            text += f" next in {answer.heartbeat_interval_ms} ms"
         return text
     if isinstance(answer, SyncGroupResponse) and not answer.error_code:
         return f"ok owns {classic_assignment_text(answer.assignment)}"
