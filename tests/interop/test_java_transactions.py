@@ -51,7 +51,8 @@ class Copier:
             *("--input-topic", "in", "--output-topic", "out"),
             *("--input-partition", str(partition)),
             *("--consumer-group", "copiers", "--transactional-id", f"copier-{partition}"),
-            *("--transaction-size", "150", "--max-messages", str(RECORDS)),
+            # Small ones, so that a quick copier is not done before the other one has started.
+            *("--transaction-size", "20", "--max-messages", str(RECORDS)),
             # A copier begins by asking where its group is, which what a killed one left open hides.
             *("--transaction-timeout", "2000"),
             "--enable-random-aborts",
