@@ -8,6 +8,7 @@ differs from run to run; other comments are for readers.
 
 import re
 import shlex
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,6 +19,10 @@ _MASK = "# mask "
 _AT_CONTROLLER = "@controller"
 #: Ids that are drawn anew for every cluster and topic.
 _RANDOM_IDS = (r"TopicId: \S+", r"Cluster ?I[dD]: +\S+")
+
+_CHANGES = re.compile(r"--(alter|create|delete)\b")
+#: A broker answers from what it has read of the metadata log, which may be a moment behind.
+_UNTIL_SHOWN_S = 0.3
 
 #: Java's stack traces, and settings that only Headrace has.
 _LEFT_OUT = ("\tat ", "  headrace.")
@@ -37,10 +42,12 @@ def play(script: str, node: Node, tools: ToolJvm) -> list[Line]:
     """Run every command of a script."""
     texts = [text.strip() for text in script.strip().splitlines()]
     masked = [text.removeprefix(_MASK) for text in texts if text.startswith(_MASK)]
-    lines = []
+    lines: list[Line] = []
     for text in texts:
         if text.startswith("#"):
             continue
+        if lines and _CHANGES.search(lines[-1].command):
+            time.sleep(_UNTIL_SHOWN_S)
         line = _run(text, node, tools, (*_RANDOM_IDS, *masked))
         assert (line.exit_code != 0) == text.startswith("!"), (node.kind, line)
         lines.append(line)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.groups.consumer.group_records import group_tombstones
+from headrace.groups.consumer.last_heard import LastHeard
 from headrace.groups.consumer.member import Member, Partitions
 from headrace.groups.consumer.members import Members
 from headrace.groups.consumer.offset_rights import check_fetch, commit_check
@@ -47,6 +48,8 @@ class ConsumerGroup(Group):
         self.has_partition_metadata_record = False
         #: A classic group until this request, whose last assignment does not know all its members.
         self.was_rebalancing = False
+        #: Members of the new protocol; those of the classic one have their own pace.
+        self.last_heard = LastHeard()
         # Soft state, lost with the coordinator: until when, and for which epoch, the topics were
         # last compared with the hash.
         self._metadata_checked_until_ms = 0

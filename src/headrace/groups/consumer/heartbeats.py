@@ -70,11 +70,13 @@ class Heartbeats:
         timing = self._config.timing(self._settings(group.group_id))
         expires_ms = call.now_ms + timing.session_timeout_ms
         outcome.timers.append(set_timer(SESSION_TIMER, group.group_id, member_id, expires_ms))
+        group.last_heard.note(member_id, call.now_ms)
+        silent_since_ms = group.last_heard.longest_ago_ms(group.members)
         response = ConsumerGroupHeartbeatResponse(
             member_id=member_id,
             member_epoch=after.member_epoch,
             heartbeat_interval_ms=next_heartbeat_ms(
-                progressed, timing, len(group.members), call.now_ms
+                progressed, timing, len(group.members), silent_since_ms, call.now_ms
             ),
         )
         if _wants_assignment(request) or after.assigned != old.assigned:

@@ -33,7 +33,7 @@ class Members:
     def __iter__(self) -> Iterator[Member]:
         return iter(self._by_id.values())
 
-    def __contains__(self, member_id: str) -> bool:
+    def __contains__(self, member_id: object) -> bool:
         return member_id in self._by_id
 
     @property

@@ -22,7 +22,12 @@ def progressed(
 
 
 def pace(after: Progressed, members: int, waited_ms: int, timing: GroupTiming = TIMING) -> int:
-    return next_heartbeat_ms(after, timing, members, MADE_MS + waited_ms)
+    return next_heartbeat_ms(after, timing, members, None, MADE_MS + waited_ms)
+
+
+def pace_beside_a_silent_member(silent_ms: int, members: int) -> int:
+    now_ms = MADE_MS + 1_000_000
+    return next_heartbeat_ms(progressed(), TIMING, members, now_ms - silent_ms, now_ms)
 
 
 @pytest.mark.parametrize("state", [MemberState.STABLE, MemberState.UNREVOKED_PARTITIONS])
@@ -54,6 +59,24 @@ def test_the_nearer_of_two_reasons_counts() -> None:
     waits_for_both = progressed(MemberState.UNRELEASED_PARTITIONS, awaits_target=True)
     assert pace(waits_for_both, 3, 0) < 60
     assert pace(waits_for_both, 3, 900) == pace(progressed(awaits_target=True), 3, 900)
+
+
+@pytest.mark.parametrize("silent_ms", [0, 5_000, 40_000])
+def test_a_session_that_does_not_end_soon_changes_nothing(silent_ms: int) -> None:
+    assert pace_beside_a_silent_member(silent_ms, 3) == 5_000
+
+
+@pytest.mark.parametrize(("silent_ms", "ends_in_ms"), [(41_000, 4_000), (44_000, 1_000)])
+def test_members_come_when_the_session_of_a_silent_one_ends(
+    silent_ms: int, ends_in_ms: int
+) -> None:
+    members = 3
+    wait_ms = pace_beside_a_silent_member(silent_ms, members)
+    assert ends_in_ms <= wait_ms <= ends_in_ms + members
+
+
+def test_a_session_that_should_have_ended_already_is_asked_for_again_soon() -> None:
+    assert 50 <= pace_beside_a_silent_member(45_001, 3) <= 53
 
 
 def test_a_large_group_takes_turns_and_sends_no_more_than_a_thousand_a_second() -> None:
