@@ -36,6 +36,9 @@ class Child:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=None if env is None else {**os.environ, **env},
+                # As a service or another terminal has it: Linux then shares the processors
+                # between server and clients, not among the threads of all of them.
+                start_new_session=True,
             )
 
     def stop(self, timeout: float = 60.0) -> int:

@@ -16,6 +16,7 @@ from headrace.server.allocator import keep_freed_memory
 from headrace.server.config import NodeConfig
 from headrace.server.file_limit import raise_file_limit
 from headrace.server.node import Node
+from headrace.server.time_slice import shorten_time_slice
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ def run_node(
     `before_stop` runs in a thread while the node still serves: it may wait for clients to leave.
     """
     keep_freed_memory()
+    shorten_time_slice()
     raise_file_limit()
     with runner or new_runner() as running:
         running.run(_serve(config, on_ready, before_stop, clock))

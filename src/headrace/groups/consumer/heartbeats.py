@@ -9,7 +9,7 @@ from headrace.base.outcome import Outcome
 from headrace.groups.call import Client, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig, GroupSettings
 from headrace.groups.consumer.group import ConsumerGroup
-from headrace.groups.consumer.heartbeat_pace import next_heartbeat_ms
+from headrace.groups.consumer.heartbeat_pace import Crowd, next_heartbeat_ms
 from headrace.groups.consumer.heartbeat_rules import check_heartbeat
 from headrace.groups.consumer.joining import dynamic_member, static_member
 from headrace.groups.consumer.leaving import Leaving
@@ -71,13 +71,13 @@ class Heartbeats:
         expires_ms = call.now_ms + timing.session_timeout_ms
         outcome.timers.append(set_timer(SESSION_TIMER, group.group_id, member_id, expires_ms))
         group.last_heard.note(member_id, call.now_ms)
-        silent_since_ms = group.last_heard.longest_ago_ms(group.members)
+        members = group.members
+        silent_since_ms = group.last_heard.longest_ago_ms(members)
+        crowd = Crowd(len(members), members.waiting_count, silent_since_ms)
         response = ConsumerGroupHeartbeatResponse(
             member_id=member_id,
             member_epoch=after.member_epoch,
-            heartbeat_interval_ms=next_heartbeat_ms(
-                progressed, timing, len(group.members), silent_since_ms, call.now_ms
-            ),
+            heartbeat_interval_ms=next_heartbeat_ms(progressed, timing, crowd, call.now_ms),
         )
         if _wants_assignment(request) or after.assigned != old.assigned:
             response.assignment = _assignment(after.assigned)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.groups.consumer.member import Member
+from headrace.groups.consumer.member import Member, MemberState
 from headrace.groups.consumer.subscriptions import Subscriptions
 
 
@@ -18,6 +18,8 @@ class Members:
     def __init__(self, group_id: str) -> None:
         self.subscriptions = Subscriptions()
         self.classic_count = 0
+        #: How many wait for partitions that others still have.
+        self.waiting_count = 0
         #: How many classic members support a protocol.
         self.classic_protocols: dict[str, int] = {}
         self._group_id = group_id
@@ -109,6 +111,8 @@ class Members:
         self.subscriptions.replace(old, new)
         for member, step in ((old, -1), (new, 1)):
             _vote(self._assignor_votes, member, step)
+            if member is not None and member.state is MemberState.UNRELEASED_PARTITIONS:
+                self.waiting_count += step
             if member is not None and member.classic is not None:
                 self.classic_count += step
                 for protocol in member.classic.supported_protocols:

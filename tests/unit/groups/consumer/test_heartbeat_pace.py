@@ -1,9 +1,11 @@
 """How soon members are asked for their next heartbeat."""
 
+import statistics
+
 import pytest
 
 from headrace.groups.consumer.config import GroupTiming
-from headrace.groups.consumer.heartbeat_pace import next_heartbeat_ms
+from headrace.groups.consumer.heartbeat_pace import Crowd, next_heartbeat_ms
 from headrace.groups.consumer.member import Member, MemberState
 from headrace.groups.consumer.progress import Progressed
 from headrace.groups.consumer.target_assignment import Target
@@ -21,13 +23,22 @@ def progressed(
     return Progressed(member, Target(3, {}, MADE_MS), awaits_target)
 
 
-def pace(after: Progressed, members: int, waited_ms: int, timing: GroupTiming = TIMING) -> int:
-    return next_heartbeat_ms(after, timing, members, None, MADE_MS + waited_ms)
+def pace(
+    after: Progressed,
+    members: int,
+    waited_ms: int,
+    timing: GroupTiming = TIMING,
+    *,
+    waiting: int = 1,
+) -> int:
+    crowd = Crowd(members, waiting, silent_since_ms=None)
+    return next_heartbeat_ms(after, timing, crowd, MADE_MS + waited_ms)
 
 
 def pace_beside_a_silent_member(silent_ms: int, members: int) -> int:
     now_ms = MADE_MS + 1_000_000
-    return next_heartbeat_ms(progressed(), TIMING, members, now_ms - silent_ms, now_ms)
+    crowd = Crowd(members, 0, now_ms - silent_ms)
+    return next_heartbeat_ms(progressed(), TIMING, crowd, now_ms)
 
 
 @pytest.mark.parametrize("state", [MemberState.STABLE, MemberState.UNREVOKED_PARTITIONS])
@@ -88,6 +99,26 @@ def test_a_large_group_takes_turns_and_sends_no_more_than_a_thousand_a_second() 
     busiest = max(sum(start <= turn < start + 100 for turn in turns) for start in range(1_100))
     assert max(turns) <= 50 + members
     assert busiest < 200
+
+
+def test_many_that_wait_for_partitions_leave_those_who_give_them_up_a_word() -> None:
+    waiting = 40
+    turns = [
+        pace(
+            progressed(MemberState.UNRELEASED_PARTITIONS, member_id=f"member-{index}"),
+            1_000,
+            0,
+            waiting=waiting,
+        )
+        for index in range(waiting)
+    ]
+    assert min(turns) >= 50
+    assert max(turns) <= 50 + 4 * waiting
+    assert statistics.mean(turns) > 100  # alone it would be 50
+
+
+def test_one_that_waits_does_not_care_how_large_its_group_is() -> None:
+    assert pace(progressed(MemberState.UNRELEASED_PARTITIONS), 1_000, 0) <= 54
 
 
 def test_a_huge_group_mostly_keeps_to_the_interval() -> None:

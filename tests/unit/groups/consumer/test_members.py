@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.groups.consumer.member import Member
+from headrace.groups.consumer.member import Member, MemberState
 from headrace.groups.consumer.members import Members
 from headrace.groups.consumer.subscriptions import ResolvedRegex
 from headrace.groups.records import ClassicMemberMetadata, ClassicProtocol
@@ -41,6 +41,16 @@ def test_an_instance_id_belongs_to_whoever_came_last() -> None:
     assert holder.member_id == "new"
     members.remove("new")
     assert members.static("i") is None
+
+
+def test_members_that_wait_for_partitions_of_others_are_counted() -> None:
+    members = Members("g")
+    for member_id in ("a", "b", "c"):
+        members.put(Member(member_id, state=MemberState.UNRELEASED_PARTITIONS))
+    assert members.waiting_count == 3
+    members.put(Member("a"))
+    members.remove("b")
+    assert members.waiting_count == 1
 
 
 def test_most_votes_choose_the_assignor() -> None:
