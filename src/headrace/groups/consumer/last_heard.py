@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Container
+
+from headrace.groups.consumer.members import Members
 
 
 class LastHeard:
@@ -17,11 +18,12 @@ class LastHeard:
         self._at_ms[member_id] = now_ms
         self._at_ms.move_to_end(member_id)
 
-    def longest_ago_ms(self, members: Container[str]) -> int | None:
-        """Of these members; who is none of them any more, or never became one, is forgotten."""
+    def longest_ago_ms(self, members: Members) -> int | None:
+        """Of those that still send such heartbeats; all others are forgotten."""
         while self._at_ms:
-            member_id = next(iter(self._at_ms))
-            if member_id in members:
-                return self._at_ms[member_id]
+            member_id, at_ms = next(iter(self._at_ms.items()))
+            member = members.get(member_id)
+            if member is not None and not member.uses_classic_protocol:
+                return at_ms
             del self._at_ms[member_id]
         return None
