@@ -2,9 +2,8 @@
 
 A node is one thread that mostly sleeps and then has a fraction of a millisecond of work. On a
 laptop or in CI it shares few cores with its clients, whose many threads each count as much as it
-does: beside a JVM that started fifty consumers it took 90 ms to answer. Since 6.12 the scheduler
-serves who asks for a shorter slice sooner, with no larger share of the processor and without any
-privilege. Older kernels do not heed the request.
+does. Since 6.12 the scheduler serves who asks for a shorter slice sooner, with no larger share of
+the processor and without any privilege. Older kernels do not heed the request.
 """
 
 from __future__ import annotations
