@@ -1,9 +1,9 @@
 """The end to end latency of a broker that costs next to nothing, beside Headrace and Apache Kafka.
 
 The stand-in (standin.c) shows what the clients and the machine need by themselves; the two real
-brokers run in the same rounds, since only figures of one run compare. Nothing is published.
+brokers run in the same rounds, since only figures of one run compare.
 
-python bench/floor/run.py --rounds 5
+python bench/floor/run.py --rounds 5 --publish
 """
 
 import argparse
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.brokers import SCRATCH, brokers_below, settle
 from bench.environment import environment
-from bench.markdown import format_ratio, markdown_table
+from bench.markdown import environment_line, format_ratio, markdown_table, write_between_markers
 from bench.measurements import Summary, summarise
 from bench.peer import Peer
 from bench.processes import end_cleanly_on_sigterm
@@ -129,14 +129,22 @@ def main() -> None:
         with _contenders(arguments.scratch) as peers:
             _run(rounds, peers, turns)
     finally:
+        measured_on = environment()
         if turns.items:
             content = {
-                "environment": environment(),
+                "environment": measured_on,
                 "arguments": {name: str(value) for name, value in vars(arguments).items()},
                 "turns": [asdict(turn) for turn in turns.items],
             }
             path = save_json(content, arguments.output, "floor")
             print(f"\n{_table(turns)}\nEvery figure: {path}")
+    if arguments.publish:
+        publish(turns, measured_on)
+
+
+def publish(turns: Turns, measured_on: Mapping[str, str]) -> None:
+    """Write the table into docs/BENCHMARKS.md."""
+    write_between_markers("bench: floor", f"{_table(turns)}\n{environment_line(measured_on)}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -146,6 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds")
     parser.add_argument("--warmup", type=int, default=3, help="unmeasured rounds before them")
     parser.add_argument("--quick", action="store_true", help="small amounts: does it work?")
+    parser.add_argument("--publish", action="store_true", help="renew the table in docs/")
     parser.add_argument("--scratch", type=Path, default=SCRATCH, help="where brokers keep data")
     parser.add_argument("--output", type=Path, default=RAW, help="where the JSON goes")
     return parser
@@ -242,7 +251,7 @@ def _cells(turns: Turns, row: Row) -> tuple[str, ...]:
     if stand_in is None or headrace is None or apache is None:
         return ()
     return (
-        row.key,
+        row.title,
         *(_spread(summary) for summary in (stand_in, headrace, apache)),
         format_ratio(stand_in.median / apache.median),
         format_ratio(headrace.median / apache.median),
