@@ -55,7 +55,8 @@ class TransactionalProduce:
 
     def admit(self, done: Callable[[], None]) -> None:
         """Set `failure` of each batch that may not be written; `done` has to write the others."""
-        asking: dict[TopicPartition, ProducedBatch] = {}
+        # All batches of a partition: nothing keeps a client from naming it twice.
+        asking: dict[TopicPartition, list[ProducedBatch]] = {}
         for batch in self._batches:
             partition = batch.partition
             if batch.failure is not None:
@@ -63,7 +64,8 @@ class TransactionalProduce:
             try:
                 partition.require_leader(-1)
                 if self._admission.is_needed(partition, self._producer, self._protocol):
-                    asking[TopicPartition(partition.topic, partition.index)] = batch
+                    at = TopicPartition(partition.topic, partition.index)
+                    asking.setdefault(at, []).append(batch)
             except KafkaError as error:
                 batch.failure = error
         if not asking:
@@ -71,8 +73,9 @@ class TransactionalProduce:
             return
 
         def answered(errors: PartitionErrors) -> None:
-            for at, batch in asking.items():
-                self._settle(batch, errors.get(at, ErrorCode.NONE))
+            for at, batches in asking.items():
+                for batch in batches:
+                    self._settle(batch, errors.get(at, ErrorCode.NONE))
             done()
 
         self._admission.ask(

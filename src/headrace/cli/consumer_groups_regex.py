@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from headrace.base.linear_regex import what_re2_says
 from headrace.cli.output import print_json, wants_json
-from headrace.groups.consumer.regexes import what_re2_says
 
 #: Kafka's words for what is wrong (those of RE2/J), by RE2's.
 _REASONS = {

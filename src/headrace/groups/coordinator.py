@@ -88,7 +88,12 @@ class GroupCoordinator:
         self, changed: Collection[str], deleted: Collection[TopicView], now_ms: int
     ) -> GroupOutcome:
         """The metadata has topics that are new, larger or gone."""
-        return _together([part.topics_changed(changed, deleted, now_ms) for part in self._parts])
+        try:
+            return _together(
+                [part.topics_changed(changed, deleted, now_ms) for part in self._parts]
+            )
+        except Unprepared as unprepared:
+            return Outcome(preparation=unprepared.steps)
 
     def _handler(self, request: Any) -> Handle:
         handler = self._requests.get(type(request))

@@ -10,9 +10,11 @@ from headrace.base.outcome import Outcome, SetTimer
 from headrace.base.uuids import ZERO_UUID
 from headrace.groups.call import Call, GroupOutcome
 from headrace.groups.config import GroupConfig
+from headrace.groups.consumer.assignors.spec import Steps
 from headrace.groups.group import Group, KeyValue
 from headrace.groups.group_store import GroupStore
-from headrace.groups.offset_store import CommittedOffset, OffsetStore
+from headrace.groups.offset_store import CommittedOffset, OffsetPlace, OffsetStore
+from headrace.groups.preparation import Preparation
 from headrace.groups.records import OffsetCommitKey
 from headrace.groups.timer_names import TimerName
 from headrace.groups.topics import TopicView
@@ -26,6 +28,10 @@ from headrace.protocol.messages.offset_delete import (
 EXPIRY_TIMER = "offset-expiry"
 #: Groups looked at in one step, so that others get their turn.
 _GROUPS_AT_ONCE = 1_000
+#: With more groups than this the offsets of deleted topics are looked for in steps,
+_SEARCHED_AT_ONCE = 500
+#: each of so many groups and offsets; a hundred steps are taken in a turn of the loop.
+_SEARCHED_IN_STEP = 20
 
 
 class OffsetDeletions:
@@ -36,6 +42,7 @@ class OffsetDeletions:
         self._groups = groups
         self._offsets = offsets
         self._round: Iterator[Group] | None = None
+        self._prepared: Preparation[list[KeyValue]] = Preparation()
 
     def delete(self, call: Call[OffsetDeleteRequest]) -> GroupOutcome:
         request = call.request
@@ -75,15 +82,27 @@ class OffsetDeletions:
 
     def of_topics(self, deleted: Collection[TopicView]) -> GroupOutcome:
         """The topics are gone, and what was committed for them with them."""
-        outcome: GroupOutcome = Outcome(is_atomic=False)
         ids = {topic.name: topic.topic_id for topic in deleted}
-        places = {
-            place: None
-            for place, committed in self._offsets
-            if place[1] in ids and committed.topic_id in (ZERO_UUID, ids[place[1]])
-        }
-        outcome.records += [tombstone(*place) for place in places]
-        return outcome
+        tombstones = self._prepared.require(
+            ids, lambda: self._gone(ids), is_large=self._offsets.group_count > _SEARCHED_AT_ONCE
+        )
+        return Outcome(is_atomic=False, records=tombstones)
+
+    def _gone(self, ids: dict[str, bytes]) -> Steps[list[KeyValue]]:
+        """The tombstones of what was committed for topics with these names and ids."""
+        places: set[OffsetPlace] = set()
+        tombstones: list[KeyValue] = []
+        looked_at = 0
+        for found in self._offsets.of_topics(ids.keys()):
+            for place, committed in found:
+                if place not in places and committed.topic_id in (ZERO_UUID, ids[place[1]]):
+                    places.add(place)
+                    tombstones.append(tombstone(*place))
+            looked_at += 1 + len(found)
+            if looked_at >= _SEARCHED_IN_STEP:
+                looked_at = 0
+                yield
+        return tombstones
 
     def first_check(self, now_ms: int) -> SetTimer:
         return SetTimer(

@@ -6,7 +6,7 @@ applied, and at no other time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
@@ -56,14 +56,24 @@ class OffsetStore:
         """All offsets of a group; to be read only."""
         return self._committed.get(group_id, {})
 
-    def __iter__(self) -> Iterator[tuple[OffsetPlace, CommittedOffset]]:
-        """Committed and pending offsets; one that is both comes twice."""
+    @property
+    def group_count(self) -> int:
+        """How many groups have committed offsets."""
+        return len(self._committed)
+
+    def of_topics(self, names: Set[str]) -> Iterator[list[tuple[OffsetPlace, CommittedOffset]]]:
+        """What there is for these topics, group by group, and then what is pending.
+
+        An offset that is both committed and pending comes twice.
+        """
         for group_id, topics in self._committed.items():
-            for topic, partitions in topics.items():
-                for partition, committed in partitions.items():
-                    yield (group_id, topic, partition), committed
+            yield [
+                ((group_id, topic, partition), committed)
+                for topic in topics.keys() & names
+                for partition, committed in topics[topic].items()
+            ]
         for pending in self._pending.values():
-            yield from pending.items()
+            yield [(place, offset) for place, offset in pending.items() if place[1] in names]
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction may still change the offset."""

@@ -7,6 +7,7 @@ Requests, records, timers and the news that markers are written come in; outcome
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from headrace.base.errors import KafkaError
@@ -19,9 +20,10 @@ from headrace.transactions.initialization import Initialization, TakeProducerId
 from headrace.transactions.requests import AddPartitions, EndTransaction, InitProducer
 from headrace.transactions.store import TransactionStore
 from headrace.transactions.transaction import Transaction
-from headrace.transactions.upkeep import ABORT_TIMER, EXPIRY_TIMER, Upkeep
+from headrace.transactions.upkeep import ABORT_TIMER, ENDED_AT_ONCE, EXPIRY_TIMER, Upkeep
 
 _COMPLETE_TIMER = "complete"
+_INHERITED_TIMER = "inherited"
 
 
 class TransactionCoordinator:
@@ -46,6 +48,8 @@ class TransactionCoordinator:
             EndTransaction: self._ending.handle,
         }
         self._upkeep = Upkeep(config, self._store, self._ending)
+        #: Ids whose end was decided before this coordinator came, and is still to be carried out.
+        self._inherited: Iterator[str] = iter(())
         #: Transactions whose markers are written, but whose last record could not be.
         self._marked: dict[str, WriteMarkers] = {}
 
@@ -74,8 +78,9 @@ class TransactionCoordinator:
 
     def loaded(self, now_ms: int) -> TransactionOutcome:
         """All records are read: finish what was decided, watch what is open."""
-        outcome: TransactionOutcome = Outcome(timers=[self._upkeep.expiry_check(now_ms)])
-        outcome.effects += [self._ending.markers(one) for one in self._store.ending.values()]
+        self._inherited = iter(list(self._store.ending))
+        outcome = self._end_inherited(now_ms)
+        outcome.timers.append(self._upkeep.expiry_check(now_ms))
         if self._store.ongoing:
             outcome.timers.append(self._upkeep.abort_check(now_ms))
         return outcome
@@ -97,7 +102,21 @@ class TransactionCoordinator:
             return self._upkeep.abort_late(now_ms)
         if name == EXPIRY_TIMER:
             return self._upkeep.expire(now_ms)
+        if name == _INHERITED_TIMER:
+            return self._end_inherited(now_ms)
         return self._complete_marked(now_ms)
+
+    def _end_inherited(self, now_ms: int) -> TransactionOutcome:
+        """Have the markers of some written, and of the others after somebody had a turn."""
+        outcome: TransactionOutcome = Outcome()
+        some = list(islice(self._inherited, ENDED_AT_ONCE))
+        for transactional_id in some:
+            transaction = self._store.ending.get(transactional_id)
+            if transaction is not None:
+                outcome.effects.append(self._ending.markers(transaction))
+        if len(some) == ENDED_AT_ONCE:
+            outcome.timers.append(SetTimer(_INHERITED_TIMER, now_ms))
+        return outcome
 
     def _complete_marked(self, now_ms: int) -> TransactionOutcome:
         """One of them; the next one as soon as that is stored."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from headrace.base.errors import KafkaError
 from headrace.base.outcome import Outcome, SetTimer
 from headrace.transactions.config import TransactionConfig
@@ -13,6 +15,8 @@ from headrace.transactions.transaction import Transaction
 
 ABORT_TIMER = "abort"
 EXPIRY_TIMER = "expire"
+#: Transactions whose end is begun in one step, so that others have their turn before the next ones.
+ENDED_AT_ONCE = 50
 #: The timeout of a transaction that another system commits (KIP-939): only that may end it.
 _NO_TIMEOUT_MS = 2**31 - 1
 
@@ -33,9 +37,10 @@ class Upkeep:
         return SetTimer(EXPIRY_TIMER, now_ms + self._config.expiration_check_interval_ms)
 
     def abort_late(self, now_ms: int) -> TransactionOutcome:
-        """Abort what is open for longer than its producer asked for."""
+        """Abort what is open for longer than its producer asked for; some at a time."""
         outcome: TransactionOutcome = Outcome(is_atomic=False)
-        late = [one for one in self._store.ongoing.values() if _is_late(one, now_ms)]
+        all_late = (one for one in self._store.ongoing.values() if _is_late(one, now_ms))
+        late = list(islice(all_late, ENDED_AT_ONCE))
         aborted = []
         for transaction in late:
             try:
@@ -45,7 +50,9 @@ class Upkeep:
             outcome.records += one.records
             outcome.effects += one.effects
             aborted.append(transaction.transactional_id)
-        if len(aborted) < len(self._store.ongoing):
+        if aborted and len(late) == ENDED_AT_ONCE:
+            outcome.timers.append(SetTimer(ABORT_TIMER, now_ms))
+        elif len(aborted) < len(self._store.ongoing):
             outcome.timers.append(self.abort_check(now_ms))
 
         def failed(error: KafkaError, failed_ms: int) -> TransactionOutcome:

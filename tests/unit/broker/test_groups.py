@@ -46,8 +46,11 @@ ONE_PARTITION = {"offsets.topic.num.partitions": "1"}
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> Iterator[Broker]:
-    """A broker whose coordinators are there, and a topic `t` of two partitions."""
-    broker = Broker(tmp_path, overrides=ONE_PARTITION)
+    """A broker whose coordinators are there, and a topic `t` of two partitions.
+
+    A first join is answered after a millisecond.
+    """
+    broker = Broker(tmp_path, overrides={**ONE_PARTITION, "group.initial.rebalance.delay.ms": "1"})
     broker.create_topic("t", 2)
     find(broker)
     yield broker
@@ -345,13 +348,26 @@ def test_groups_are_listed_by_state_and_type(grouped: Broker) -> None:
 def test_groups_are_deleted_one_by_one(grouped: Broker) -> None:
     grouped.ask(commit(group_id="simple"), 9)
     member(grouped)
-    answer = grouped.ask(DeleteGroupsRequest(groups_names=["simple", "g", "nobody", ""]))
+    answer = grouped.ask(DeleteGroupsRequest(groups_names=["simple", "g", "nobody"]))
     assert {one.group_id: one.error_code for one in answer.results} == {
         "simple": 0,
         "g": ErrorCode.NON_EMPTY_GROUP,
         "nobody": ErrorCode.GROUP_ID_NOT_FOUND,
-        "": ErrorCode.INVALID_GROUP_ID,
     }
+
+
+def test_offsets_under_the_empty_id_are_described_and_deleted_like_those_of_a_group(
+    grouped: Broker,
+) -> None:
+    """Consumers without a group once committed there; Kafka still knows it."""
+    describe, delete = DescribeGroupsRequest(groups=[""]), DeleteGroupsRequest(groups_names=[""])
+    assert grouped.ask(describe).groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert grouped.ask(delete).results[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert grouped.ask(commit(group_id=""), 9).topics[0].partitions[0].error_code == 0
+    (described,) = grouped.ask(describe).groups
+    assert (described.error_code, described.group_state) == (0, "Empty")
+    assert grouped.ask(delete).results[0].error_code == 0
+    assert grouped.ask(ListGroupsRequest()).groups == []
 
 
 # Who may

@@ -234,6 +234,15 @@ def test_deleting_needs_a_partition_that_deletes(broker: Broker) -> None:
     assert delete(broker, 0, topic="nowhere") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
 
 
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_records_of_internal_topics_are_not_deleted(broker: Broker, policy: str) -> None:
+    broker.create_topic("__consumer_offsets", cleanup_policy=policy)
+    refused = (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
+    assert delete(broker, 0, topic="__consumer_offsets") == refused
+    unknown = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert delete(broker, 0, topic="__transaction_state") == unknown
+
+
 # DescribeProducers
 
 

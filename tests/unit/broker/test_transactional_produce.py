@@ -115,6 +115,20 @@ def test_one_refused_partition_does_not_keep_out_the_others(ready: Broker) -> No
     assert codes(response) == [ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE]
 
 
+def test_a_partition_that_is_named_twice_is_kept_out_or_let_in_with_both_its_batches(
+    ready: Broker,
+) -> None:
+    producer = begin(ready)
+    twice = request({"a": data(producer, 0)})
+    again = PartitionProduceData(index=0, records=data(producer, 1))
+    twice.topic_data[0].partition_data.append(again)
+    assert codes(ready.ask(twice, OLD)) == [ErrorCode.TRANSACTION_ABORTABLE] * 2
+    assert ready.partition("a").log.log_end_offset == 0
+    ready.ask(requests.add("t", producer, [TopicPartition("a", 0)], 3, verify=False), 3)
+    assert codes(ready.ask(twice, OLD)) == [ErrorCode.NONE] * 2
+    assert ready.partition("a").log.log_end_offset == 2
+
+
 def test_two_producers_in_one_request_are_refused_whole(ready: Broker) -> None:
     one, other = begin(ready), begin(ready, "u")
     response = ready.ask(request({"a": data(one), "b": data(other)}), NEW)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.linear_regex import compile_regex
+from headrace.base.outcome import SetTimer
+from headrace.broker.coordination.long_work import to_the_end
 from headrace.transactions.config import TransactionConfig
 from headrace.transactions.listing import Filter, described, listed
 from headrace.transactions.requests import AddPartitions, EndTransaction, InitProducer
 from headrace.transactions.states import TransactionState
-from headrace.transactions.transaction import ProducerIdentity, TopicPartition
+from headrace.transactions.transaction import EPOCH_MAX, ProducerIdentity, TopicPartition
+from headrace.transactions.upkeep import ENDED_AT_ONCE
 from tests.unit.transactions.runner import Runner
 
 A0 = TopicPartition("a", 0)
@@ -84,15 +90,57 @@ def test_a_refused_request_writes_nothing() -> None:
     assert runner.log == before
 
 
-def test_many_late_transactions_are_aborted_in_one_go() -> None:
+def test_many_late_transactions_are_aborted_some_at_a_time_but_without_a_pause() -> None:
     runner = Runner()
-    for number in range(50):
+    for number in range(120):
         begin(runner, f"t{number}", A0)
-    runner.advance(80_000)
-    assert len(runner.markers) == 50
+    runner.now_ms += 80_000
+    rounds = []
+    while "abort" in runner.timers:
+        assert runner.timers.pop("abort") <= runner.now_ms
+        before = len(runner.markers)
+        runner.run(runner.coordinator.timer_expired("abort", runner.now_ms))
+        rounds.append(len(runner.markers) - before)
+    assert sum(rounds) == 120
+    assert max(rounds) <= ENDED_AT_ONCE
     runner.mark_all()
     states = {one.state for one in runner.coordinator}
     assert states == {TransactionState.COMPLETE_ABORT}
+
+
+def test_late_transactions_that_cannot_be_aborted_yet_are_left_to_the_next_look() -> None:
+    runner = Runner()
+    for number in range(ENDED_AT_ONCE):
+        producer = begin(runner, f"t{number}", A0)
+        transaction = runner.coordinator.get(f"t{number}")
+        assert transaction is not None
+        worn_out = replace(transaction, producer_epoch=EPOCH_MAX - 1)
+        runner.coordinator.apply(f"t{number}", worn_out, -1)
+        assert producer.producer_epoch == 0
+    runner.next_producer_id = None
+    runner.now_ms += 80_000
+    outcome = runner.coordinator.timer_expired("abort", runner.now_ms)
+    assert outcome.records == []
+    (timer,) = outcome.timers
+    assert timer == SetTimer("abort", runner.now_ms + runner.config.abort_check_interval_ms)
+
+
+def test_ends_that_were_decided_before_a_restart_are_carried_out_some_at_a_time() -> None:
+    runner = Runner()
+    names = [f"t{number}" for number in range(120)]
+    for name in names:
+        producer = begin(runner, name, A0)
+        runner.ask(EndTransaction(name, producer, True, 2))
+    runner.restart()
+    assert 0 < len(runner.markers) <= ENDED_AT_ONCE
+    # What is decided by and by has its markers from that decision, and once.
+    producer = begin(runner, "new", A0)
+    runner.ask(EndTransaction("new", producer, True, 2))
+    runner.advance(0)
+    assert sorted(one.transactional_id for one in runner.markers) == sorted([*names, "new"])
+    runner.mark_all()
+    states = {one.state for one in runner.coordinator}
+    assert states == {TransactionState.COMPLETE_COMMIT}
 
 
 def test_late_transactions_are_all_ended_though_the_log_fails_half_way() -> None:
@@ -118,7 +166,7 @@ def test_late_transactions_are_all_ended_though_the_log_fails_half_way() -> None
         (Filter(producer_ids=frozenset({2, 3})), ["idle", "done"]),
         (Filter(duration_ms=3_000), ["open", "idle"]),
         (Filter(duration_ms=0), ["open", "idle", "done"]),
-        (Filter(matches=lambda id_: id_.startswith("d")), ["done"]),
+        (Filter(pattern=compile_regex("d.*", "A pattern")), ["done"]),
     ],
 )
 def test_tools_list_what_they_ask_for(wanted: Filter, ids: list[str]) -> None:
@@ -130,7 +178,8 @@ def test_tools_list_what_they_ask_for(wanted: Filter, ids: list[str]) -> None:
     runner.ask(EndTransaction("done", producer, True, 2))
     runner.mark_all()
     runner.advance(2_000)
-    found = listed(runner.coordinator, wanted, runner.now_ms)
+    looks = listed(runner.coordinator, wanted, lambda id_: True, runner.now_ms)
+    found = to_the_end(looks)
     assert [one.transactional_id for one in found] == ids
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
-from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.errors import KafkaError
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.groups import Groups, send
 from headrace.broker.coordination.long_work import in_steps
@@ -80,8 +80,6 @@ class GroupDescriptions:
 
     def _ask_for(self, group_id: str) -> None:
         try:
-            if not group_id:
-                raise KafkaError(ErrorCode.INVALID_GROUP_ID)
             shard = self._groups.coordinators.shard_for(group_id)
         except KafkaError as error:
             self._take(self._refused(group_id, error))

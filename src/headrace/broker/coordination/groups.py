@@ -62,8 +62,6 @@ class Groups:
         # Once each, however often it is named.
         for group_id in dict.fromkeys(group_ids):
             try:
-                if not group_id:
-                    raise KafkaError(ErrorCode.INVALID_GROUP_ID)
                 shard = self.coordinators.shard_for(group_id)
             except KafkaError as error:
                 found.append(refused(group_id, error))

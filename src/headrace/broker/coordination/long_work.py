@@ -48,7 +48,7 @@ def in_steps(
     run()
 
 
-def to_the_end(steps: Generator[None, None, T]) -> T:
+def to_the_end(steps: Generator[object, None, T]) -> T:
     """All steps at once, where there cannot be many."""
     while True:
         try:
@@ -56,3 +56,15 @@ def to_the_end(steps: Generator[None, None, T]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
+
+
+def joined(steps: Generator[None, None, T], count: int) -> Generator[None, None, T]:
+    """One step for `count` of these."""
+    while True:
+        try:
+            for _ in range(count):
+                next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        yield

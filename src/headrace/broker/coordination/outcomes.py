@@ -7,6 +7,7 @@ the same way in steps.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
@@ -18,6 +19,8 @@ from headrace.broker.coordination.records_log import PartlyWritten, RecordsLog
 from headrace.broker.coordination.timers import Timers
 from headrace.broker.coordination.waiting import Waiting
 from headrace.replication.partition import Partition
+
+logger = logging.getLogger(__name__)
 
 #: Outcomes with more records and timers than this are carried out in steps,
 _SMALL_MAX = 2_000
@@ -100,10 +103,18 @@ class Outcomes:
     def _refuse(self, outcome: Outcome[Any, Any], error: KafkaError) -> None:
         """Not everything was written: whoever would have had a reply hears why."""
         undo = outcome.if_failed
-        if undo is None:
-            self._waiting.refuse(outcome.replies, error)
-        else:
+        if undo is not None:
             self._owner.happens_next(lambda _, now_ms: undo(error, now_ms))
+            return
+        if not outcome.replies:
+            logger.warning(
+                "%s-%d takes no records of its coordinator: %s %s",
+                self._partition.topic,
+                self._partition.index,
+                error.code.name,
+                error.message,
+            )
+        self._waiting.refuse(outcome.replies, error)
 
     def _commit(self, outcome: Outcome[Any, Any]) -> None:
         producer_id = -1 if outcome.producer is None else outcome.producer[0]

@@ -77,7 +77,7 @@ class Shard:
         self._events = Events()
         self._is_running = False
         self._sharing = Sharing(scheduler.call_soon, self._run)
-        self._timers = Timers(scheduler, clock, self._timer_expired)
+        self._timers = Timers(scheduler, clock, self._timer_expired, self._soon)
         self._waiting = Waiting(scheduler.call_soon)
         log = RecordsLog(partition, codec, clock, compression)
         self._outcomes = Outcomes(self, partition, log, self._timers, self._waiting, self._soon)

@@ -1,4 +1,8 @@
-"""OffsetFetch: how far groups have read; many groups since version 8, topic ids since 10."""
+"""OffsetFetch: how far groups have read; many groups since version 8, topic ids since 10.
+
+However often a group, or a partition of it, is named, it is answered once: otherwise a megabyte of
+repetitions would bring a gigabyte of answers. Kafka answers each; its own clients name each once.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,12 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import RequestContext
+from headrace.broker.coordination.fetched_groups import FetchedGroups, Take
 from headrace.broker.coordination.groups import Groups
 from headrace.broker.handlers.offset_fetch_versions import (
     absent,
     asked_groups,
+    named_once,
     refused_group,
     response_of,
 )
@@ -24,7 +30,6 @@ from headrace.protocol.messages.offset_fetch import (
     OffsetFetchResponseGroup,
     OffsetFetchResponseTopics,
 )
-from headrace.protocol.schema import Response
 
 _TOPIC_IDS_SINCE = 10
 
@@ -36,34 +41,29 @@ class OffsetFetchHandler:
         self._groups = groups
         self._cluster = cluster
 
-    def __call__(self, context: RequestContext, request: OffsetFetchRequest) -> Response | Parked:
-        asked = asked_groups(request, context.api_version)
-        parked = Parked()
-        found: dict[int, OffsetFetchResponseGroup] = {}
-
-        def take(index: int, group: OffsetFetchResponseGroup) -> None:
-            found[index] = group
-            if len(found) == len(asked):
-                in_order = [found[place] for place in range(len(asked))]
-                parked.complete(response_of(in_order, context.api_version))
-
-        for index, group in enumerate(asked):
-            self._fetch(context, group, request.require_stable, index, take)
-        if not asked:
-            return response_of([], context.api_version)
-        return parked
+    def __call__(self, context: RequestContext, request: OffsetFetchRequest) -> Parked:
+        version = context.api_version
+        asked, contradictory = named_once(asked_groups(request, version))
+        refused = [
+            refused_group(group, ErrorCode.INVALID_REQUEST, version) for group in contradictory
+        ]
+        return FetchedGroups(
+            lambda group, take: self._fetch(context, group, request.require_stable, take),
+            lambda found: response_of(found + refused, version),
+            version,
+            self._groups.coordinators.turns.add,
+        ).of(asked)
 
     def _fetch(
         self,
         context: RequestContext,
         group: OffsetFetchRequestGroup,
         require_stable: bool,
-        index: int,
-        take: Any,
+        take: Take,
     ) -> None:
         version = context.api_version
         if not context.allows(Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
-            take(index, refused_group(group, ErrorCode.GROUP_AUTHORIZATION_FAILED, version))
+            take(refused_group(group, ErrorCode.GROUP_AUTHORIZATION_FAILED, version))
             return
         wants_all = group.topics is None
         refused: list[OffsetFetchResponseTopics] = []
@@ -76,13 +76,13 @@ class OffsetFetchHandler:
 
         def answered(reply: Any) -> None:
             if isinstance(reply, KafkaError):
-                take(index, refused_group(group, reply.code, version))
+                take(refused_group(group, reply.code, version))
                 return
             answer: OffsetFetchResponseGroup = reply
             if wants_all:
                 answer.topics = self._visible(context, answer.topics)
             answer.topics += refused
-            take(index, answer)
+            take(answer)
 
         self._groups.tell(context, group.group_id, FetchOffsets(wanted, require_stable), answered)
 
@@ -93,7 +93,7 @@ class OffsetFetchHandler:
         refused: list[OffsetFetchResponseTopics],
     ) -> list[OffsetFetchRequestTopics]:
         """The topics that the sender may see, with their names; the others go to `refused`."""
-        known = []
+        known: dict[str, OffsetFetchRequestTopics] = {}
         for topic in topics:
             if context.api_version >= _TOPIC_IDS_SINCE:
                 image = self._cluster.image.topics_by_id.get(topic.topic_id)
@@ -101,11 +101,15 @@ class OffsetFetchHandler:
                     refused.append(_refused(topic, ErrorCode.UNKNOWN_TOPIC_ID))
                     continue
                 topic.name = image.name
-            if context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
-                known.append(topic)
-            else:
+            if not context.allows(Operation.DESCRIBE, ResourceType.TOPIC, topic.name):
                 refused.append(_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-        return known
+                continue
+            first = known.setdefault(topic.name, topic)
+            if first is not topic:
+                first.partition_indexes += topic.partition_indexes
+        for topic in known.values():
+            topic.partition_indexes = list(dict.fromkeys(topic.partition_indexes))
+        return list(known.values())
 
     def _visible(
         self, context: RequestContext, topics: list[OffsetFetchResponseTopics]

@@ -33,6 +33,27 @@ def asked_groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchR
     return [OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)]
 
 
+def named_once(
+    groups: list[OffsetFetchRequestGroup],
+) -> tuple[list[OffsetFetchRequestGroup], list[OffsetFetchRequestGroup]]:
+    """What is asked of each group first, and entries that ask something else of it again."""
+    first: dict[str, OffsetFetchRequestGroup] = {}
+    contradictory = []
+    for group in groups:
+        known = first.setdefault(group.group_id, group)
+        if known is not group and not _is_the_same(known, group):
+            contradictory.append(group)
+    return list(first.values()), contradictory
+
+
+def _is_the_same(one: OffsetFetchRequestGroup, other: OffsetFetchRequestGroup) -> bool:
+    return (
+        one.topics == other.topics
+        and one.member_id == other.member_id
+        and one.member_epoch == other.member_epoch
+    )
+
+
 def refused_group(
     group: OffsetFetchRequestGroup, error: ErrorCode, version: int
 ) -> OffsetFetchResponseGroup:

@@ -122,6 +122,9 @@ class Joining:
         request = call.request
         member_id = request.member_id
         if member_id in group.pending_joins:
+            if request.group_instance_id is not None:
+                # The id was drawn for a client without an instance id; Kafka knows no answer.
+                return call.answer(not_joined("", ErrorCode.UNKNOWN_SERVER_ERROR))
             return self._add(call, group, member_id)
         try:
             group.validate_member(member_id, request.group_instance_id)

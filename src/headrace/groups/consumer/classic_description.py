@@ -32,7 +32,7 @@ def described(
         rack_id=subscription.rack_id or member.rack_id,
         client_id=call.client.client_id,
         client_host=call.client.shown_host,
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        rebalance_timeout_ms=member.timeout_after(request.rebalance_timeout_ms),
         subscribed_topic_names=frozenset(subscription.topics),
         subscribed_topic_regex="",
         classic=ClassicMemberMetadata(

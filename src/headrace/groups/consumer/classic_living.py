@@ -11,6 +11,7 @@ from headrace.groups.consumer.group import ConsumerGroup
 from headrace.groups.consumer.leaving import Leaving
 from headrace.groups.consumer.lookup import require_consumer_group, require_static_member
 from headrace.groups.consumer.member import Member, MemberState
+from headrace.groups.consumer.target_assignment import TargetAssignments
 from headrace.groups.group import CONSUMER_PROTOCOL_TYPE
 from headrace.groups.group_store import GroupStore
 from headrace.groups.topics import Topics
@@ -28,10 +29,16 @@ class ClassicLiving:
     """Serves members that have joined."""
 
     def __init__(
-        self, groups: GroupStore, topics: Topics, leaving: Leaving, waiting: ClassicWaiting
+        self,
+        groups: GroupStore,
+        topics: Topics,
+        targets: TargetAssignments,
+        leaving: Leaving,
+        waiting: ClassicWaiting,
     ) -> None:
         self._groups = groups
         self._topics = topics
+        self._targets = targets
         self._leaving = leaving
         self._waiting = waiting
 
@@ -43,8 +50,9 @@ class ClassicLiving:
         protocol = member.classic.supported_protocols[0]
         _check_protocol(request, protocol.name)
         is_revoking = member.state is MemberState.UNREVOKED_PARTITIONS
-        if group.group_epoch > member.member_epoch and not is_revoking:
-            # There is a newer target to come: the member is to join again.
+        if group.assignment_epoch > member.member_epoch and not is_revoking:
+            # Only for a target that is there: who joins for one that is not made yet would come
+            # back at once, again and again until it is.
             outcome = call.answer(
                 SyncGroupResponse(error_code=int(ErrorCode.REBALANCE_IN_PROGRESS))
             )
@@ -69,7 +77,7 @@ class ClassicLiving:
         response = HeartbeatResponse()
         outcome = call.answer(response)
         outcome.timers.append(self._waiting.alive(group, member, call.now_ms))
-        if _must_join_again(group, member):
+        if _must_join_again(group, member) or self._must_ask_for_target(group, call.now_ms):
             response.error_code = int(ErrorCode.REBALANCE_IN_PROGRESS)
             outcome.timers += self._waiting.asked_to_join(group, member, call.now_ms)
         return outcome
@@ -94,6 +102,14 @@ class ClassicLiving:
         self._leaving.remove(group, list(gone.values()), call.now_ms, outcome)
         outcome.replies.append((call.token, response))
         return outcome
+
+    def _must_ask_for_target(self, group: ConsumerGroup, now_ms: int) -> bool:
+        """The next target is due, and a join by one of these members is all that brings it."""
+        return (
+            group.assignment_epoch < group.group_epoch
+            and group.has_all_classic_but([])
+            and not self._targets.is_too_early(group, now_ms)
+        )
 
     def _require(
         self, group: ConsumerGroup, request: SyncGroupRequest | HeartbeatRequest

@@ -77,7 +77,7 @@ class ConsumerGroups(Part):
         self._classic_joining = ClassicJoining(
             config, groups, topics, classic, progress, downgrading, waiting, new_id
         )
-        self._classic_living = ClassicLiving(groups, topics, self._leaving, waiting)
+        self._classic_living = ClassicLiving(groups, topics, targets, self._leaving, waiting)
         self._describing = Describing(config, groups, topics)
         self._replay = Replay(groups)
 

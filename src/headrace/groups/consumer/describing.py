@@ -52,11 +52,16 @@ class Describing:
 
     def _described(self, group_id: str) -> Description:
         try:
+            if not group_id:
+                # Offsets may be kept under it, but no members.
+                raise KafkaError(ErrorCode.INVALID_GROUP_ID)
             group = require_consumer_group(self._groups, group_id)
         except KafkaError as error:
             return Description(
                 DescribedGroup(
-                    group_id=group_id, error_code=int(error.code), error_message=error.message
+                    group_id=group_id,
+                    error_code=int(error.code),
+                    error_message=error.message or None,
                 )
             )
         described = DescribedGroup(

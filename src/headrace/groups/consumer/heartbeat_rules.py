@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.groups.consumer.member import JOINING_EPOCH, LEFT_EPOCH, STATIC_LEFT_EPOCH
+from headrace.groups.consumer.member import (
+    JOINING_EPOCH,
+    LEFT_EPOCH,
+    STATIC_LEFT_EPOCH,
+    TIMEOUT_NOT_SAID,
+)
 from headrace.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 #: Since this version members choose their ids themselves.
@@ -37,7 +42,7 @@ def check_heartbeat(
 
 
 def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
-    if request.rebalance_timeout_ms == -1:
+    if request.rebalance_timeout_ms == TIMEOUT_NOT_SAID:
         raise _invalid("RebalanceTimeoutMs must be provided in first request.")
     if request.topic_partitions is None or request.topic_partitions:
         raise _invalid("TopicPartitions must be empty when (re-)joining.")

@@ -14,7 +14,12 @@ from headrace.groups.consumer.heartbeat_rules import check_heartbeat
 from headrace.groups.consumer.joining import dynamic_member, static_member
 from headrace.groups.consumer.leaving import Leaving
 from headrace.groups.consumer.lookup import check_size
-from headrace.groups.consumer.member import JOINING_EPOCH, Member, OwnedPartitions
+from headrace.groups.consumer.member import (
+    JOINING_EPOCH,
+    TIMEOUT_NOT_SAID,
+    Member,
+    OwnedPartitions,
+)
 from headrace.groups.consumer.progress import Progress, Update
 from headrace.groups.consumer.timers import SESSION_TIMER, set_timer
 from headrace.groups.consumer.upgrading import HeartbeatCall, Upgrading
@@ -25,8 +30,6 @@ from headrace.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-
-_NOT_SAID = -1
 
 
 class Heartbeats:
@@ -116,13 +119,12 @@ def _described(member: Member, request: ConsumerGroupHeartbeatRequest, client: C
     """The member with what it says anew; what it leaves out stays as it was."""
     names = request.subscribed_topic_names
     regex = request.subscribed_topic_regex
-    timeout_ms = request.rebalance_timeout_ms
     return member.but(
         instance_id=request.instance_id or member.instance_id,
         rack_id=request.rack_id or member.rack_id,
         client_id=client.client_id,
         client_host=client.shown_host,
-        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == _NOT_SAID else timeout_ms,
+        rebalance_timeout_ms=member.timeout_after(request.rebalance_timeout_ms),
         subscribed_topic_names=member.subscribed_topic_names if names is None else frozenset(names),
         subscribed_topic_regex=member.subscribed_topic_regex if regex is None else regex,
         server_assignor=request.server_assignor or member.server_assignor,
@@ -136,7 +138,7 @@ def _wants_assignment(request: ConsumerGroupHeartbeatRequest) -> bool:
         request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     )
     is_full = (
-        request.rebalance_timeout_ms != _NOT_SAID
+        request.rebalance_timeout_ms != TIMEOUT_NOT_SAID
         and says_topics
         and request.topic_partitions is not None
     )

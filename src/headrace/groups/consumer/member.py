@@ -19,6 +19,9 @@ JOINING_EPOCH = 0
 LEFT_EPOCH = -1
 STATIC_LEFT_EPOCH = -2
 
+#: A rebalance time-out that a request leaves out: it stays what it was.
+TIMEOUT_NOT_SAID = -1
+
 
 class ReportedPartitions(Protocol):
     """Partitions of one topic that a member says it owns."""
@@ -56,7 +59,7 @@ class Member:
     rack_id: str | None = None
     client_id: str = ""
     client_host: str = ""
-    rebalance_timeout_ms: int = -1
+    rebalance_timeout_ms: int = TIMEOUT_NOT_SAID
     subscribed_topic_names: frozenset[str] = frozenset()
     subscribed_topic_regex: str = ""
     server_assignor: str | None = None
@@ -74,6 +77,10 @@ class Member:
     def moved_to(self, epoch: int, **changes: Any) -> Member:
         """In another epoch; it may still come with the one before, if our answer was lost."""
         return replace(self, member_epoch=epoch, previous_member_epoch=self.member_epoch, **changes)
+
+    def timeout_after(self, said_ms: int) -> int:
+        """The rebalance time-out after a request that says this one."""
+        return self.rebalance_timeout_ms if said_ms == TIMEOUT_NOT_SAID else said_ms
 
     @property
     def uses_classic_protocol(self) -> bool:

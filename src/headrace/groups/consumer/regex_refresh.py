@@ -7,9 +7,12 @@ once in ten seconds.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from enum import Enum
+from weakref import WeakKeyDictionary
 
+from headrace.base.errors import KafkaError
 from headrace.base.outcome import Outcome, SetTimer
 from headrace.groups.call import Client, GroupOutcome
 from headrace.groups.consumer.config import ConsumerGroupConfig
@@ -21,6 +24,8 @@ from headrace.groups.consumer.regexes import RegexLookup, check_regex
 from headrace.groups.group_store import GroupStore
 from headrace.groups.timer_names import TimerName
 from headrace.groups.topics import Topics
+
+logger = logging.getLogger(__name__)
 
 REGEX_TIMER = "consumer-regex"
 _REFRESH_INTERVAL_MS_MIN = 10_000
@@ -49,6 +54,8 @@ class RegexRefresh:
         self._running: dict[str, RegexLookup] = {}
         #: On whose behalf the next lookup of a group is made.
         self._asked_by: dict[str, Client] = {}
+        #: When the result of a lookup could not be stored.
+        self._failed_ms: WeakKeyDictionary[ConsumerGroup, int] = WeakKeyDictionary()
         self._known: set[str] = set()
         self._version_with_new_topics = 0
 
@@ -116,12 +123,27 @@ class RegexRefresh:
         for regex, found in still_wanted.items():
             outcome.records.append(regex_record(group.group_id, regex, found))
         self._epochs.regexes_resolved(group, still_wanted, now_ms, outcome)
+
+        def failed(error: KafkaError, failed_ms: int) -> GroupOutcome:
+            logger.warning(
+                "Group %s: the topics of its regular expressions cannot be stored: %s %s",
+                group.group_id,
+                error.code.name,
+                error.message,
+            )
+            self._failed_ms[group] = failed_ms
+            return Outcome()
+
+        outcome.if_failed = failed
         return outcome
 
     def _is_due(
         self, group: ConsumerGroup, old: Member, new: Member, is_unknown: bool, now_ms: int
     ) -> bool:
         if group.group_id in self._running:
+            return False
+        failed_ms = self._failed_ms.get(group)
+        if failed_ms is not None and now_ms <= failed_ms + _REFRESH_INTERVAL_MS_MIN:
             return False
         subscriptions = group.members.subscriptions
         last_ms = subscriptions.refreshed_ms

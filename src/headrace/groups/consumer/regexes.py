@@ -1,7 +1,6 @@
 """Regular expressions of subscriptions: checked when they come, looked up in small steps.
 
-They come from clients, so they run on RE2, which takes linear time whatever it is given, with a
-bound on memory. Looking one up means matching it against all topics; that is cut into steps of
+Looking one up means compiling it and matching it against all topics; that is cut into steps of
 about equal cost, between which others have their turn.
 """
 
@@ -10,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.errors import KafkaError
+from headrace.base.linear_regex import STEP_COST_MAX, compile_cost, compile_regex, match_cost
 from headrace.groups.consumer.subscriptions import ResolvedRegex
 from headrace.groups.topics import Topics
-
-#: Bytes for a compiled expression and its caches; larger expressions are refused.
-_MEMORY_MAX = 256 * 1024
-#: What a step may cost, in microseconds by a pessimistic rule: a call, and one microsecond for
-#: each instruction of the program per 256 characters (measured with expressions made to be slow).
-_STEP_COST_MAX = 5_000
-_CALL_COST = 2
-_CHARACTERS = 256
 
 
 def check_regex(regex: str) -> None:
@@ -29,32 +21,7 @@ def check_regex(regex: str) -> None:
 
 
 def _compile(regex: str) -> Any:
-    try:
-        # Imported at first use: most nodes never see a regular expression.
-        import re2
-    except ImportError as error:
-        raise KafkaError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION,
-            "SubscribedTopicRegex needs the package google-re2 on the broker.",
-        ) from error
-    options = re2.Options()
-    options.max_mem = _MEMORY_MAX
-    options.never_capture = True
-    options.log_errors = False
-    try:
-        return re2.compile(regex, options)
-    except re2.error as error:
-        raise KafkaError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{regex}` is not a valid regular expression:"
-            f" {what_re2_says(error)}.",
-        ) from error
-
-
-def what_re2_says(error: Exception) -> str:
-    """RE2's own words for what is wrong with an expression, which come as bytes."""
-    reason = error.args[0] if error.args else ""
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    return compile_regex(regex, "SubscribedTopicRegex")
 
 
 class RegexLookup:
@@ -79,7 +46,7 @@ class RegexLookup:
         cost = 0
         for spent in self._matches:
             cost += spent
-            if cost >= _STEP_COST_MAX:
+            if cost >= STEP_COST_MAX:
                 return None
         return {
             regex: ResolvedRegex(frozenset(found), self._version, self._started_ms)
@@ -87,15 +54,16 @@ class RegexLookup:
         }
 
     def _match_all(self) -> Iterator[int]:
-        """Yields the cost of each match."""
+        """Yields the cost of each expression that it compiles, and of each match."""
         for regex, found in self._found.items():
             try:
                 pattern = _compile(regex)
             except KafkaError:
+                yield compile_cost(regex)
                 continue  # accepted by another coordinator; it matches nothing here
-            size = pattern.programsize
+            yield compile_cost(regex, pattern)
             for name in self._names:
                 is_match = pattern.fullmatch(name.encode()) is not None
                 if is_match and self._may_describe(name):
                     found.add(name)
-                yield _CALL_COST + size * len(name) // _CHARACTERS
+                yield match_cost(pattern, len(name))

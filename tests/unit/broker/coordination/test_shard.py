@@ -121,6 +121,16 @@ def test_an_outcome_can_say_what_happens_if_its_write_fails(shard: Shard) -> Non
     assert shard.coordinator.state == {"small": "UNKNOWN_SERVER_ERROR"}
 
 
+def test_records_that_nobody_waits_for_are_missed_aloud(
+    broker: Broker, shard: Shard, caplog: pytest.LogCaptureFixture
+) -> None:
+    shard.post(lambda now_ms: Outcome(records=[("large", "x" * 2_000_000)]))
+    (logged,) = caplog.messages
+    assert logged.startswith(f"{TOPIC}-0 takes no records of its coordinator: UNKNOWN_SERVER_ERROR")
+    put(shard, "large", "x" * 2_000_000, [])
+    assert len(caplog.messages) == 1, "whoever waits has been told"
+
+
 def test_many_records_that_need_not_be_atomic_go_in_several_batches(shard: Shard) -> None:
     records: list[tuple[str, str | None]] = [(f"k{n}", "v" * 10_000) for n in range(300)]
     shard.post(lambda now_ms: Outcome(records=list(records), is_atomic=False))

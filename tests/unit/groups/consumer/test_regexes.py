@@ -73,3 +73,19 @@ def test_an_expression_that_another_coordinator_took_may_match_nothing_here() ->
     resolved, _ = look_up(topics_named("a"), "(?=a)", "a")
     assert resolved["(?=a)"].topics == frozenset()
     assert resolved["a"].topics == {"a"}
+
+
+def test_many_large_expressions_take_several_steps_though_there_are_no_topics() -> None:
+    regexes = [
+        "[" + "".join(chr(0x4E00 + 3 * n + number) for n in range(5_000)) + "]"
+        for number in range(20)
+    ]
+    _, steps = look_up(topics_named(), *regexes)
+    assert steps > 3
+
+
+def test_expressions_that_cannot_be_used_here_take_time_too() -> None:
+    regexes = [f"{'(|)' * 10_000}{number}" for number in range(20)]
+    resolved, steps = look_up(topics_named("a"), *regexes)
+    assert not any(found.topics for found in resolved.values())
+    assert steps > 3
