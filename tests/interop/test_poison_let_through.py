@@ -11,10 +11,12 @@ import pytest
 from headrace.base.errors import ErrorCode
 from headrace.client.blocking import KafkaClient
 from headrace.client.config import ClientConfig
-from headrace.records.batch import iter_headers
+from headrace.client.offsets import list_offsets
+from headrace.records.batch import iter_headers, read_header
 from tests.support.checked_reader import fetch_once
 from tests.support.headrace_node import HeadraceNode, headrace
-from tests.support.poison import INNER_POISON
+from tests.support.memory import forget_peak, peak_bytes
+from tests.support.poison import INNER_POISON, swarm
 from tests.support.probe import Probe
 from tests.support.raw_producer import RawProducer, numbered_batch
 from tests.support.readiness import eventually
@@ -66,6 +68,26 @@ def test_a_lookup_by_time_answers_whatever_the_time(node: HeadraceNode, tools: T
     for time in ("0", "max-timestamp", "earliest", "latest", "1700000000000", "99999999999999"):
         options = ("--topic", _TOPIC, "--time", time)
         tools.run("GetOffsetShell", "--bootstrap-server", node.bootstrap, *options)
+
+
+def test_a_lookup_in_a_batch_of_a_million_records_costs_nobody_else_anything(
+    node: HeadraceNode,
+) -> None:
+    create_topic(node, "swarm")
+    batch = swarm(1_000_000)
+    with RawProducer(node.bootstrap) as producer:
+        assert producer.send("swarm", batch).error_code == 0
+        assert producer.send("swarm", numbered_batch(0, 3)).error_code == 0
+    claimed = read_header(batch).max_timestamp
+    host, _, port = node.bootstrap.rpartition(":")
+    with (
+        Probe(node, "beside-the-swarm") as probe,
+        KafkaClient(ClientConfig(bootstrap=((host, int(port)),))) as client,
+    ):
+        before = forget_peak(node.pid)
+        assert list_offsets(client, {("swarm", 0): claimed}) == {("swarm", 0): 1_000_000}
+        assert peak_bytes(node.pid) - before < 128 * 1024 * 1024
+        probe.must_progress()
 
 
 def test_the_console_reads_what_comes_after_them(node: HeadraceNode) -> None:

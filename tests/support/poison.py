@@ -9,6 +9,7 @@ import crc32c
 from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec, compress
 from headrace.records.record import Record
+from headrace.records.varint import encode_varint
 from tests.support.raw_producer import numbered_batch
 
 _CRC_POSITION = 17
@@ -137,3 +138,14 @@ def bomb(codec: Codec, size: int) -> Batch:
     """A small batch that claims one record of `size` bytes, all of them zero."""
     payload = compress(codec, bytes(size))
     return framed(payload, codec=codec)
+
+
+def swarm(count: int) -> Batch:
+    """Very many records of nothing in few bytes; the batch claims to be newer than all of them."""
+    varint = encode_varint
+    bodies = (b"\x00\x00" + varint(number) + b"\x01\x01\x00" for number in range(count))
+    payload = b"".join(varint(len(body)) + body for body in bodies)
+    batch = framed(compress(Codec.ZSTD, payload), codec=Codec.ZSTD, count=count)
+    (base,) = struct.unpack_from(">q", batch, _BASE_TIMESTAMP)
+    struct.pack_into(">q", batch, _MAX_TIMESTAMP, base + 1)
+    return with_crc(batch)

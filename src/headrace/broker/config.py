@@ -19,8 +19,6 @@ class BrokerConfig:
     describe_partitions_max: int = 2000
     #: Where clients of a listener shall connect; empty: where they did connect.
     advertised: tuple[tuple[str, str, int], ...] = ()
-    #: `headrace.produce.validation=deep`: look into every record of every batch.
-    deep_validation: bool = False
 
     def advertised_address(self, listener: str) -> tuple[str, int] | None:
         """Host and port that were configured for a listener."""

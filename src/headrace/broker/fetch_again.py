@@ -129,8 +129,8 @@ class FetchAgain(Fetch):
         last_stable = log.last_stable_offset(high_watermark)
         stop = last_stable if self._is_committed else high_watermark
         try:
-            records = self._read_up_to(stop)
-            if self._is_committed and log.aborted_transactions(offset, stop):
+            records, end = self._read_up_to(stop)
+            if records and self._is_committed and log.aborted_transactions(offset, end):
                 return None
         except KafkaError:
             return None
@@ -152,8 +152,8 @@ class FetchAgain(Fetch):
             )
         )
 
-    def _read_up_to(self, stop: int) -> Buffer | None:
-        """All there is to read, unless it is more than a little."""
+    def _read_up_to(self, stop: int) -> tuple[Buffer | None, int]:
+        """All there is to read, unless it is more than a little, and an offset behind it."""
         partition, offset = self._partition, self.position.fetch_offset
         log = partition.log
         if partition.newest is not None:
@@ -161,11 +161,11 @@ class FetchAgain(Fetch):
             # Where it is the only one, what the client wants at most does not matter.
             is_all = first == offset and following == stop
             if is_all and offset >= log.log_start_offset and len(records) < _SIZE_MAX:
-                return records
-        read = log.read_or_slice(
+                return records, stop
+        read, end = log.read_or_slice(
             offset, self._bytes_max, end_offset=stop, at_least_one=True, lazy_from=_SIZE_MAX
         )
-        return read if isinstance(read, bytes) else None
+        return read if isinstance(read, bytes) else None, end
 
     # Waiting: one timer serves one wait after the other, since most of them end long before it.
 

@@ -122,9 +122,10 @@ class PartitionReader:
         partition.check_readable(offset)
         is_committed = request.isolation_level == READ_COMMITTED
         stop = data.last_stable_offset if is_committed else data.high_watermark
+        following = stop
         if offset < stop and (left > 0 or is_first):
             size = min(position.max_bytes, max(left, 0))
-            read = log.read_or_slice(
+            read, following = log.read_or_slice(
                 offset,
                 size,
                 end_offset=stop,
@@ -134,11 +135,10 @@ class PartitionReader:
             # Of records the encoder takes the length and passes them on, whatever they are.
             data.records = cast(RecordBytes, read)
         if is_committed:
+            aborted = log.aborted_transactions(offset, following) if data.records else ()
             data.aborted_transactions = [
-                AbortedTransaction(
-                    producer_id=aborted.producer_id, first_offset=aborted.first_offset
-                )
-                for aborted in (log.aborted_transactions(offset, stop) if data.records else ())
+                AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
+                for one in aborted
             ]
         return data
 

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.records.codecs import Codec
-from headrace.records.deep import RefusedRecordsError, recompress, validate_deep
-
-#: A batch may hold more bad records than anybody wants to read about.
-_RECORD_ERRORS_MAX = 1000
+from headrace.records.deep import ANY_TIME, RefusedRecordsError, recompress, validate_deep
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +17,8 @@ class Preparation:
     key_required: bool
     codec: int | None
     level: int | None
+    #: The earliest and the latest time that a record may be from.
+    timestamps_between: tuple[int, int] = ANY_TIME
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +38,27 @@ class Prepared:
         return KafkaError(ErrorCode(self.error_code), self.message)
 
 
+#: What is told of a batch over which the process that looked into it ended.
+UNEXAMINED = Prepared(
+    None,
+    int(ErrorCode.CORRUPT_MESSAGE),
+    "The records of the batch could not be looked into: the process that did so ended.",
+)
+
+
 def prepare(job: Preparation) -> Prepared:
     """Do it; never raises, or the producer would wait for ever."""
     try:
-        validate_deep(job.batch, key_required=job.key_required)
+        validate_deep(
+            job.batch,
+            key_required=job.key_required,
+            timestamps_between=job.timestamps_between,
+        )
         if job.codec is None:
             return Prepared()
         return Prepared(bytes(recompress(job.batch, Codec(job.codec), job.level)))
     except RefusedRecordsError as error:
-        told = error.record_errors[:_RECORD_ERRORS_MAX]
-        errors = tuple((one.batch_index, one.message) for one in told)
+        errors = tuple((one.batch_index, one.message) for one in error.record_errors)
         return Prepared(None, int(error.code), error.message, errors)
     except KafkaError as error:
         return Prepared(None, int(error.code), error.message)

@@ -151,7 +151,8 @@ class ProduceAppends:
             counted.bytes_rejected += size
         elif isinstance(error, WrongChecksumError):
             self._metrics.wrong_checksums += 1
-        self._metrics.keyless_records += len(result.record_errors)
+        if error.code == ErrorCode.INVALID_RECORD:
+            self._metrics.keyless_records += len(result.record_errors)
         self._metrics.count_error(ApiKey.PRODUCE, error.code)
         if error.code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
             partition = self._partitions.get(topic, result.index)

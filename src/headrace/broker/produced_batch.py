@@ -56,9 +56,10 @@ class ProducedBatch:
         codec = _CODEC_NAMES[wanted]
         return None if codec == self.header.codec else codec
 
-    def preparation(self) -> Preparation:
+    def preparation(self, now_ms: int) -> Preparation:
         """What has to be done to the records themselves before the append."""
-        config = self.partition.log.config
+        log = self.partition.log
+        config = log.config
         codec = self._target_codec()
         level = None
         if codec is not None:
@@ -67,7 +68,8 @@ class ProducedBatch:
                 Codec.LZ4: config.compression_lz4_level,
                 Codec.ZSTD: config.compression_zstd_level,
             }.get(codec)
-        return Preparation(bytes(self.records), config.compact, codec, level)
+        between = (now_ms - log.behind_max_ms, now_ms + log.ahead_max_ms)
+        return Preparation(bytes(self.records), config.compact, codec, level, between)
 
     def prepared(self, outcome: Prepared) -> None:
         """Take over what the preparation found."""

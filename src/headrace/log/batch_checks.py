@@ -56,10 +56,11 @@ def _is_sound(data: bytes, at: int, header: BatchHeader) -> bool:
     return True
 
 
-def forget_indexes(segment: Segment, start: int) -> None:
+def forget_indexes(segment: Segment, start: int, start_offset: int) -> None:
     """Drop what the indexes say about batches behind the one that begins at `start`.
 
     That batch's own entry stays: the time index has noted everything up to it in the same breath.
+    An abort at `start_offset`, where it begins, goes: who walks on from there meets its marker.
     """
     slot = segment.offset_index.floor_slot(start, 1) if start else -1
     if slot < 0:
@@ -73,6 +74,6 @@ def forget_indexes(segment: Segment, start: int) -> None:
     first_dropped = segment.base_offset + relative + 1
     segment.offset_index.keep(slot + 1)
     segment.time_index.truncate_to(first_dropped)
-    segment.txn_index.truncate_to(first_dropped)
+    segment.txn_index.truncate_to(start_offset)
     segment.indexed_position = position
     segment.set_max_timestamp(*segment.time_index.last_entry())

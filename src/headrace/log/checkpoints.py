@@ -5,7 +5,7 @@ replaced as a whole, and an empty one, as a fresh directory has it, holds no off
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from headrace.log.text_files import replace_text_file
@@ -35,12 +35,14 @@ class CheckpointError(Exception):
 class OffsetCheckpoint:
     """One checkpoint file."""
 
-    __slots__ = ("_stored", "path")
+    __slots__ = ("_kept", "_stored", "path")
 
     def __init__(self, directory: str, name: str) -> None:
         self.path = os.path.join(directory, name)
         #: What the file holds, as far as this object wrote it: an idle node need not write it anew.
         self._stored: int | None = None
+        #: Entries of partitions that nobody could load, which may be mended by the next start.
+        self._kept: dict[TopicPartition, int] = {}
 
     def create_if_missing(self) -> None:
         """Leave an empty file where there is none, as Kafka does when it starts."""
@@ -63,8 +65,15 @@ class OffsetCheckpoint:
             raise CheckpointError(f"{self.path} has version {lines[0]!r}, only 0 is known")
         return self._parse(lines[1], lines[2:])
 
+    def keep(self, partitions: Iterable[TopicPartition]) -> None:
+        """Let what the file says of these stand in every later write. Raises `CheckpointError`."""
+        offsets = self.read()
+        self._kept = {key: offsets[key] for key in partitions if key in offsets}
+
     def write(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Replace the file, durable on return; False if it holds just these offsets already."""
+        if self._kept:
+            offsets = {**self._kept, **offsets}
         lines = [_VERSION, str(len(offsets))]
         lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
         lines.append("")

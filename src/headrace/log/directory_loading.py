@@ -47,6 +47,8 @@ class LoadSettings:
     now_ms: int
     producer_expiration_ms: int
     recover: RecoveryRunner
+    #: Called before each log; what it raises ends the loading.
+    before_each: Callable[[], None]
 
 
 def load_directory(directory: DataDirectory, settings: LoadSettings) -> LoadedDirectory:
@@ -59,6 +61,7 @@ def load_directory(directory: DataDirectory, settings: LoadSettings) -> LoadedDi
     if not loaded.was_clean:
         names = _recover(directory, names, settings, recovery_points, log_starts, loaded)
     for name, parsed in names:
+        settings.before_each()
         key = (parsed.topic, parsed.partition)
         try:
             log = load_log(

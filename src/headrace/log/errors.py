@@ -26,6 +26,8 @@ class LogDirFailure(KafkaError):
         self.directory = directory
         self.data_directory = os.path.dirname(directory)
         self.errno = cause.errno if cause is not None else None
+        #: Nothing is lost and a later try may succeed. Not so once a log refuses all work.
+        self.passes = self.errno in PASSING
 
 
 class CorruptIndexError(Exception):

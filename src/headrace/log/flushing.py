@@ -87,6 +87,7 @@ class Flush:
                 if index.unsynced:
                     self._paths.append(index.path)
                     index.unsynced = False
+            segment.txn_index.store()
             if segment.txn_index.unsynced:
                 self._paths.append(segment.txn_index.path)
                 segment.txn_index.unsynced = False
@@ -95,6 +96,8 @@ class Flush:
         self._paths += log.unsynced_paths
         log.unsynced_paths.clear()
         producers, epochs = log.producers, log.leader_epochs
+        if epochs.has_pending:
+            epochs.store()
         self._paths += map(producers.snapshot_path, sorted(producers.unsynced_snapshots))
         producers.unsynced_snapshots.clear()
         if epochs.unsynced:

@@ -25,12 +25,18 @@ class EpochEntry(NamedTuple):
 class LeaderEpochs:
     """The epochs of one log."""
 
-    __slots__ = ("_entries", "latest_epoch", "path", "unsynced")
+    __slots__ = ("_entries", "current_epoch", "has_pending", "latest_epoch", "path", "unsynced")
 
     def __init__(self, directory: str) -> None:
         self.path = os.path.join(directory, LEADER_EPOCH_CHECKPOINT)
         self._entries: list[EpochEntry] = []
         self.latest_epoch = UNDEFINED_EPOCH
+        #: The epoch of a leader here, which has no entry before its first record: a node leads
+        #: thousands of partitions that nobody writes to, and stores nothing for them.
+        self.current_epoch = UNDEFINED_EPOCH
+        #: Entries went that the file still has. The next flush stores that; until then loading
+        #: drops them again.
+        self.has_pending = False
         #: The file changed since its last fsync; a flush of the log takes it along.
         self.unsynced = False
 
@@ -78,12 +84,15 @@ class LeaderEpochs:
         """The largest epoch not above `epoch`, and the offset where it ended."""
         if epoch == UNDEFINED_EPOCH:
             return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
-        if epoch == self.latest_epoch:
+        if epoch == max(self.latest_epoch, self.current_epoch):
             return EpochEntry(epoch, log_end_offset)
         above = bisect_right(self._entries, epoch, key=_epoch)
-        if above == len(self._entries):
+        if above < len(self._entries):
+            end = self._entries[above].start_offset
+        elif epoch < self.current_epoch:
+            end = log_end_offset  # where the first record of the current epoch will be
+        else:
             return EpochEntry(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
-        end = self._entries[above].start_offset
         # Below the first known epoch: its data is gone, so it ended where the known ones begin.
         return EpochEntry(self._entries[above - 1].epoch if above else epoch, end)
 
@@ -96,13 +105,16 @@ class LeaderEpochs:
             self.store()
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """Forget what lies before `start_offset`; the epoch in force there now begins there."""
+        """Forget what lies before `start_offset`; the epoch in force there now begins there.
+
+        The file is left to the next flush: deleting records has to work on a full disk.
+        """
         count = bisect_right(self._entries, start_offset, key=_start_offset)
         if count == 0 or (count == 1 and self._entries[0].start_offset == start_offset):
             return
         epoch = self._entries[count - 1].epoch
         self._entries[:count] = [EpochEntry(epoch, start_offset)]
-        self.store()
+        self.has_pending = True
 
     def clear(self) -> None:
         if self._entries:
@@ -115,6 +127,7 @@ class LeaderEpochs:
         lines = ["0", str(len(self._entries))]
         lines += [f"{epoch} {offset}" for epoch, offset in self._entries]
         replace_text_file(self.path, "\n".join(lines) + "\n", sync=False)
+        self.has_pending = False
         self.unsynced = True
 
     def _insert(self, entry: EpochEntry) -> bool:

@@ -123,12 +123,27 @@ def _load_segments(log: LogState, base_offsets: list[int], now_ms: int) -> int |
         if not indexes_are_sound(segment):
             interval = log.config.index_interval_bytes
             repair_indexes(log.directory, log.segments, segment, interval)
+    _drop_overtaken(log)
     if base_offsets:
         log.active = log.segments.active
         log.log_end_offset, end = log.active.walk_to_end()
         if end != log.active.size:
             return log.log_end_offset
     return None
+
+
+def _drop_overtaken(log: LogState) -> None:
+    """Drop an empty last segment that the one before it has grown past.
+
+    A roll that failed half-way left it; records of that segment must not be hidden behind it.
+    """
+    segments = log.segments
+    while len(segments) > 1 and segments.active.size == 0:
+        stray = segments.active
+        if segments[-2].next_offset() <= stray.base_offset:
+            break
+        segments.remove(stray)
+        stray.delete_files()
 
 
 def _set_start(log: LogState, log_start_offset: int, now_ms: int) -> None:

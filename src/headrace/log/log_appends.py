@@ -114,9 +114,8 @@ class LogAppends(LogWrites):
         return self._write_batches(buffer[start:end], headers, now_ms)
 
     def start_leader_epoch(self, leader_epoch: int) -> None:
-        """Note that an epoch begins at the log end, before its leader has written anything."""
-        if leader_epoch > self.leader_epochs.latest_epoch:
-            self.assign_epoch(leader_epoch, self.log_end_offset)
+        """Know of an epoch before its leader writes anything; its first batch stores it."""
+        self.leader_epochs.current_epoch = leader_epoch
 
     def _append_several(
         self,

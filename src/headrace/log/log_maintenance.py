@@ -6,7 +6,7 @@ partitions that went with it are in `LogManager.unavailable` from then on.
 """
 
 import errno
-from collections.abc import Generator, Iterator
+from collections.abc import Container, Generator, Iterator
 
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, TopicPartition
@@ -27,11 +27,12 @@ _GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
 class FileRemoval:
     """Files of one log that are to go; `run` may be called in another thread."""
 
-    __slots__ = ("error", "log", "paths")
+    __slots__ = ("error", "log", "now_ms", "paths")
 
-    def __init__(self, log: PartitionLog, paths: list[str]) -> None:
+    def __init__(self, log: PartitionLog, paths: list[str], now_ms: int) -> None:
         self.log = log
         self.paths = paths
+        self.now_ms = now_ms
         self.error: OSError | None = None
 
     def run(self) -> None:
@@ -45,7 +46,7 @@ class FileRemoval:
 class LogMaintenance:
     """Housekeeping for all logs of a log manager."""
 
-    __slots__ = ("_deleted", "_manager", "_waiting")
+    __slots__ = ("_deleted", "_flush_from", "_manager", "_refused", "_waiting")
 
     def __init__(self, manager: LogRegistry) -> None:
         self._manager = manager
@@ -53,17 +54,27 @@ class LogMaintenance:
         self._waiting: dict[str, list[TopicPartition]] = {}
         #: What retention deleted in the pass that is under way.
         self._deleted: Deletions = []
+        #: Why it left something to the next one, of one log for all.
+        self._refused: LogDirFailure | None = None
+        #: Among all logs, where the next look for those to be flushed begins.
+        self._flush_from = 0
 
     # Passes over all logs: each call visits some, and says whether there are more
 
     def retain(self, now_ms: int, high_watermark: HighWatermark, budget: int = 500) -> bool:
-        """Delete old segments. Logs that a round of compaction is reading come next time."""
+        """Delete old segments. Logs that a round of compaction is reading come next time.
+
+        A full disk may refuse to some logs what has to go with it, such as a new segment. They
+        come next time too, and the last call of the pass raises why.
+        """
         for key, log in self._visit("retain", budget):
             if key not in self._manager.cleaning and log.failure is None:
                 try:
                     deletions = log.retain(now_ms, high_watermark(log))
                 except LogDirFailure as failure:
                     self._manager.handle_failure(failure)
+                    if failure.passes:
+                        self._refused = failure
                 else:
                     self._deleted += [(log, deletion) for deletion in deletions]
         if self._waiting["retain"]:
@@ -72,6 +83,9 @@ class LogMaintenance:
             deleted, self._deleted = self._deleted, []
             for tell in self._manager.on_deleted:
                 tell(deleted)
+        if self._refused is not None:
+            refused, self._refused = self._refused, None
+            raise refused.with_traceback(None)
         return False
 
     def delete_due_files(self, now_ms: int, budget: int = 5000) -> bool:
@@ -100,12 +114,18 @@ class LogMaintenance:
     # Work that waits for a disk
 
     def logs_to_flush(self, now_ms: int, limit: int = 100) -> list[PartitionLog]:
-        """Logs whose flush is due (`flush.ms`, or a segment was rolled); see `begin_flush`."""
+        """Logs whose flush is due (`flush.ms`, or a segment was rolled); see `begin_flush`.
+
+        They take turns if there are too many: the same ones may be due again a moment later.
+        """
+        logs = list(self._manager.logs.values())
+        logs = logs[self._flush_from :] + logs[: self._flush_from]
         due: list[PartitionLog] = []
-        for log in self._manager.logs.values():
+        for count, log in enumerate(logs, 1):
             if log.failure is None and log.needs_flush(now_ms):
                 due.append(log)
                 if len(due) == limit:
+                    self._flush_from = (self._flush_from + count) % len(logs)
                     break
         return due
 
@@ -127,7 +147,7 @@ class LogMaintenance:
         """
         while True:
             due = [
-                FileRemoval(log, paths)
+                FileRemoval(log, paths, now_ms)
                 for _, log in self._visit("delete_due_files", budget)
                 if log.pending_deletes and (paths := log.take_due_files(now_ms))
             ]
@@ -135,9 +155,12 @@ class LogMaintenance:
                 return due
 
     def finish_removal(self, removal: "FileRemoval") -> None:
-        """A disk that cannot remove files takes its directory offline."""
+        """A disk that cannot remove files takes its directory offline, unless it is only full."""
         if removal.error is not None:
-            self._manager.handle_failure(removal.log.fail("deleting files", removal.error))
+            log = removal.log
+            self._manager.handle_failure(
+                log.not_deleted(removal.paths, removal.now_ms, removal.error)
+            )
 
     def take_due_deletions(self, now_ms: int) -> list[str]:
         """Directories of deleted partitions whose delay is over, for `remove_directory`."""
@@ -149,8 +172,14 @@ class LogMaintenance:
 
     # Compaction
 
-    def next_clean_job(self, now_ms: int, high_watermark: HighWatermark) -> CleanJob | None:
-        """The dirtiest log as a job for `cleaner.run`, if one is worth the work."""
+    def next_clean_job(
+        self,
+        now_ms: int,
+        high_watermark: HighWatermark,
+        *,
+        but_not: Container[TopicPartition] = (),
+    ) -> CleanJob | None:
+        """The dirtiest log (`but_not` these) as a job for `cleaner.run`, if one is worth it."""
         config = self._manager.config
         map_bytes = config.cleaner_dedupe_buffer_size * config.cleaner_dedupe_buffer_load_factor
         try:
@@ -160,6 +189,7 @@ class LogMaintenance:
                 high_watermark,
                 map_bytes=int(map_bytes),
                 bytes_per_second_max=config.cleaner_io_max_bytes_per_second,
+                but_not=but_not,
             )
         except LogDirFailure as failure:
             self._manager.handle_failure(failure)
@@ -170,7 +200,8 @@ class LogMaintenance:
     ) -> Generator[DirectorySync, None, bool]:
         """Swap in what a job made; what it yields waits for the disk, in any thread.
 
-        Returns False if the result came too late.
+        Returns False if the result came too late. A full disk raises `LogDirFailure`: there will
+        be another round.
         """
         log = self._manager.logs.get((job.topic, job.partition))
         if log is not None and log.directory != job.directory:
@@ -179,6 +210,8 @@ class LogMaintenance:
             is_in = yield from self._manager.cleaning.swap_in(job, result, log, now_ms)
         except LogDirFailure as failure:
             self._manager.handle_failure(failure)
+            if failure.passes:
+                raise
             return False
         if is_in:
             for tell in self._manager.on_compacted:

@@ -4,7 +4,7 @@ A log manager belongs to one thread, as its logs do. Periodic work is in `log_ma
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -30,15 +30,24 @@ class LogManager(LogRemoval):
     # Start
 
     def load(
-        self, now_ms: int, recover: RecoveryRunner = run_recoveries
+        self,
+        now_ms: int,
+        recover: RecoveryRunner = run_recoveries,
+        before_each: Callable[[], None] = lambda: None,
     ) -> dict[str, LoadedDirectory]:
         """Load all partitions, by data directory; one with a bad disk goes offline.
 
-        `recover` runs the recoveries that a hard kill made necessary. Raises `DataDirectoryError`
-        if no directory is left.
+        `recover` runs the recoveries that a hard kill made necessary, and `before_each` is called
+        before each log. Raises `DataDirectoryError` if no directory is left, and what those two
+        raise: then nothing is loaded.
         """
         settings = LoadSettings(
-            self._cached_config, self.files, now_ms, self.config.producer_expiration_ms, recover
+            self._cached_config,
+            self.files,
+            now_ms,
+            self.config.producer_expiration_ms,
+            recover,
+            before_each,
         )
         self._configs: dict[str, LogConfig] = {}
         loaded: dict[str, LoadedDirectory] = {}
@@ -50,6 +59,8 @@ class LogManager(LogRemoval):
         del self._configs
         for path, content in loaded.items():
             self._take_over(self._by_path[path], content, now_ms)
+        for path, content in loaded.items():
+            self._keep_checkpoints(self._by_path[path], content)
         self._require_a_directory()
         return loaded
 
@@ -85,6 +96,15 @@ class LogManager(LogRemoval):
             self.cleaning.offsets.update(
                 (key, offset) for key, offset in offsets.items() if key in self.logs
             )
+
+    def _keep_checkpoints(self, directory: DataDirectory, content: LoadedDirectory) -> None:
+        """A partition that is mended one day must not begin with records deleted long ago."""
+        lying_here = {(log.topic, log.partition) for log in content.logs}.union(content.broken)
+        unloaded = self.unavailable.keys() & lying_here
+        if unloaded:
+            for checkpoint in directory.checkpoints.values():
+                with suppress(CheckpointError):  # loading has warned of it
+                    checkpoint.keep(unloaded)
 
     # Partitions
 
@@ -140,6 +160,8 @@ class LogManager(LogRemoval):
                     f"{topic}-{partition} may lie in a data directory that is offline.",
                 )
         open_ones = [directory for directory in online if directory.path not in self.cordoned]
+        if not open_ones:  # the controller gave it to us before it knew: better here than nowhere
+            return online[:1]
         return sorted(open_ones, key=lambda directory: self._counts[directory.path])
 
     def _create_in(

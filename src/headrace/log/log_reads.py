@@ -4,9 +4,11 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.file_slice import FileSlice
 from headrace.log.log_state import LogState
 from headrace.log.time_lookup import (
+    Candidate,
     TimestampOffset,
-    find_by_timestamp,
-    find_max_timestamp,
+    newest_candidate,
+    next_candidate,
+    open_candidate,
 )
 from headrace.log.txn_index import AbortedTxn
 
@@ -26,7 +28,7 @@ class LogReads(LogState):
         Nothing at or past `end_offset` is returned, and no more than `max_bytes`, unless the
         first batch alone is larger and `at_least_one` asks for it all the same.
         """
-        data = self.read_or_slice(
+        data, _ = self.read_or_slice(
             offset, max_bytes, end_offset=end_offset, at_least_one=at_least_one, lazy_from=_NEVER
         )
         assert isinstance(data, bytes)  # noqa: S101 - nothing is lazy from there on
@@ -40,8 +42,11 @@ class LogReads(LogState):
         end_offset: int,
         at_least_one: bool,
         lazy_from: int,
-    ) -> bytes | FileSlice:
-        """Like `read`, but `lazy_from` bytes or more are left in the file, for `sendfile`."""
+    ) -> tuple[bytes | FileSlice, int]:
+        """Like `read`, but `lazy_from` bytes or more are left in the file, for `sendfile`.
+
+        With them comes an offset that they do not reach, which is seldom far from their end.
+        """
         log_end = self.log_end_offset
         if not self.log_start_offset <= offset <= log_end:
             raise KafkaError(
@@ -52,23 +57,22 @@ class LogReads(LogState):
         if end_offset > log_end:
             end_offset = log_end
         if offset >= end_offset:
-            return b""
+            return b"", end_offset
         if self._failure is not None:
             raise self._failure.with_traceback(None)
         active = self.active
         try:
             if offset >= active.base_offset:
-                return (
-                    active.read(offset, max_bytes, end_offset, log_end, at_least_one, lazy_from)
-                    or b""
-                )
+                return active.read(
+                    offset, max_bytes, end_offset, log_end, at_least_one, lazy_from
+                ) or (b"", end_offset)
             return self._read_older(offset, max_bytes, end_offset, at_least_one, lazy_from)
         except OSError as error:
             raise self.refuse("reading a segment", error) from error
 
     def _read_older(
         self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool, lazy_from: int
-    ) -> bytes | FileSlice:
+    ) -> tuple[bytes | FileSlice, int]:
         """Read from a segment that is not the active one, or go on to those behind it."""
         segments = self.segments
         for index in range(max(segments.floor_index(offset), 0), len(segments)):
@@ -79,26 +83,44 @@ class LogReads(LogState):
                 next_offset = segments[index + 1].base_offset
             else:
                 next_offset = self.log_end_offset
-            data = segment.read(offset, max_bytes, end_offset, next_offset, at_least_one, lazy_from)
-            if data is not None:
-                return data
-        return b""
+            read = segment.read(offset, max_bytes, end_offset, next_offset, at_least_one, lazy_from)
+            if read is not None:
+                return read
+        return b"", end_offset
+
+    def next_candidate(self, timestamp: int, start_offset: int = 0) -> Candidate | None:
+        """A step of a search from `start_offset` on for a record as new as `timestamp`."""
+        self.require_healthy()
+        try:
+            return next_candidate(
+                self.segments, timestamp, max(start_offset, self.log_start_offset)
+            )
+        except OSError as error:
+            raise self.refuse("looking up a timestamp", error) from error
+
+    def newest_candidate(self) -> Candidate | None:
+        """The only step of a search for the first record with the largest timestamp of all."""
+        self.require_healthy()
+        try:
+            return newest_candidate(self.segments, self.log_start_offset)
+        except OSError as error:
+            raise self.refuse("looking up a timestamp", error) from error
 
     def find_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record that is at least as new as `timestamp`; it opens one batch."""
-        self.require_healthy()
-        try:
-            return find_by_timestamp(self.segments, timestamp, self.log_start_offset)
-        except OSError as error:
-            raise self.refuse("looking up a timestamp", error) from error
+        """The first record that is at least as new as `timestamp`, for whoever has the time."""
+        return self._search(self.next_candidate(timestamp))
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The first record with the largest timestamp of all; it opens one batch."""
-        self.require_healthy()
-        try:
-            return find_max_timestamp(self.segments, self.log_start_offset)
-        except OSError as error:
-            raise self.refuse("looking up a timestamp", error) from error
+        """The first record with the largest timestamp of all, likewise."""
+        return self._search(self.newest_candidate())
+
+    def _search(self, candidate: Candidate | None) -> TimestampOffset | None:
+        while candidate is not None:
+            found = open_candidate(candidate)
+            if found is not None or candidate.next_offset is None:
+                return found
+            candidate = self.next_candidate(candidate.timestamp, candidate.next_offset)
+        return None
 
     @property
     def first_unstable_offset(self) -> int | None:

@@ -153,10 +153,11 @@ class LogRegistry:
     def handle_failure(self, failure: LogDirFailure) -> list[TopicPartition]:
         """A log met a bad disk: its directory goes offline. The partitions that are lost with it.
 
-        A full disk, or too few descriptors, cost nothing but the operation that failed.
+        A full disk, or too few descriptors, cost nothing but the operation that failed, unless
+        the log refuses all work since: nobody would hear of that while its directory is online.
         """
         directory = self._by_path.get(failure.data_directory)
-        if directory is None or failure.errno in PASSING:
+        if directory is None or failure.passes:
             return []
         return self.fail_directory(directory, failure.message)
 

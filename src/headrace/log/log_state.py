@@ -147,8 +147,9 @@ class LogState:
 
     def fail(self, action: str, error: OSError) -> LogDirFailure:
         """From now on refuse all work: what is on the disk is no longer certain."""
-        self._failure = LogDirFailure(self.directory, action, error)
-        return self._failure
+        self._failure = failure = LogDirFailure(self.directory, action, error)
+        failure.passes = False
+        return failure
 
     def refuse(self, action: str, error: OSError) -> LogDirFailure:
         """Like `fail`, where nothing is lost if the cause is one that passes."""

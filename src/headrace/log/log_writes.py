@@ -7,7 +7,7 @@ from typing import TypeAlias
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendResult
 from headrace.log.config import INT32_MAX
-from headrace.log.errors import OUT_OF_FILES, LogDirFailure
+from headrace.log.errors import OUT_OF_FILES, PASSING, LogDirFailure
 from headrace.log.log_state import LogState
 from headrace.log.markers import read_marker
 from headrace.log.producer_table import EndTxnMarker
@@ -83,7 +83,10 @@ class LogWrites(LogState):
                     AbortedTxn(completed.producer_id, completed.first_offset, offset, stable)
                 )
             except OSError as error:
-                raise self.fail("writing the transaction index", error) from error
+                # The marker is in the log: readers have the entry from memory, and the next flush
+                # or roll stores it. Recovery finds the marker behind the recovery point.
+                if error.errno not in PASSING:
+                    raise self.fail("writing the transaction index", error) from error
         self.producers.complete(completed)
 
     def _segment_for(
@@ -150,12 +153,11 @@ class LogWrites(LogState):
 
     def _write_failed(self, segment: Segment, error: OSError) -> LogDirFailure:
         """A write that failed leaves the log as it was, if the disk lets us cut the rest off."""
-        failure = LogDirFailure(self.directory, "appending records", error)
         try:
             if os.fstat(segment.fd()).st_size > segment.size:
                 os.ftruncate(segment.fd(), segment.size)
         except OSError:
             # A file that could not even be opened was not written to.
             if error.errno not in OUT_OF_FILES:
-                self._failure = failure
-        return failure
+                return self.fail("appending records", error)
+        return LogDirFailure(self.directory, "appending records", error)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log import retention, swapping, truncation
 from headrace.log.directories import remove_directory
+from headrace.log.errors import LogDirFailure
 from headrace.log.flushing import Flush
 from headrace.log.log_appends import LogAppends
 from headrace.log.log_reads import LogReads
@@ -74,10 +75,7 @@ class PartitionLog(LogAppends, LogReads):
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"Cannot delete records before {offset}: the log ends at {self.log_end_offset}.",
             )
-        try:
-            retention.advance_log_start(self, offset)
-        except OSError as error:
-            raise self.fail("moving the log start", error) from error
+        retention.advance_log_start(self, offset)
 
     def retain(self, now_ms: int, high_watermark: int) -> list[retention.Deletion]:
         """Delete segments that the settings no longer keep; their files go later."""
@@ -85,7 +83,7 @@ class PartitionLog(LogAppends, LogReads):
         try:
             return retention.retain(self, now_ms, high_watermark)
         except OSError as error:
-            raise self.fail("deleting segments", error) from error
+            raise self.refuse("deleting segments", error) from error
 
     def take_due_files(self, now_ms: int) -> list[str]:
         """Files of deleted segments whose `file.delete.delay.ms` is over, to be removed."""
@@ -96,10 +94,16 @@ class PartitionLog(LogAppends, LogReads):
 
     def delete_due_files(self, now_ms: int) -> None:
         """Remove them here and now."""
+        paths = self.take_due_files(now_ms)
         try:
-            retention.remove_files(self.take_due_files(now_ms))
+            retention.remove_files(paths)
         except OSError as error:
-            raise self.fail("deleting files", error) from error
+            raise self.not_deleted(paths, now_ms, error) from error
+
+    def not_deleted(self, paths: list[str], now_ms: int, error: OSError) -> LogDirFailure:
+        """The disk did not remove what was taken: a full one may, at the next look."""
+        self.pending_deletes += [(now_ms + 1, path) for path in paths]
+        return self.refuse("deleting files", error)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers idle for `producer.id.expiration.ms`."""
@@ -139,6 +143,10 @@ class PartitionLog(LogAppends, LogReads):
         try:
             swapping.stage_segments(new)
             yield from self._synced()
+        except OSError as error:
+            swapping.discard_staged(new)
+            raise self.refuse("preparing to swap compacted segments in", error) from error
+        try:
             swapping.take_over_segments(self, new, old, now_ms)
             yield from self._synced()
         except OSError as error:
@@ -161,7 +169,7 @@ class PartitionLog(LogAppends, LogReads):
         try:
             os.rename(self.directory, directory)
         except OSError as error:
-            raise self.fail("renaming the directory", error) from error
+            raise self.refuse("renaming the directory", error) from error
         self.pending_deletes = [
             (due_ms, os.path.join(directory, os.path.basename(path)))
             for due_ms, path in self.pending_deletes

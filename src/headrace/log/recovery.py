@@ -130,9 +130,9 @@ class Recovery:
 
     def _scan(self, segment: Segment, start: int, next_offset: int) -> tuple[int, bool]:
         """Check every batch from `start` on and index it anew; (end offset, no bad batch)."""
-        forget_indexes(segment, start)
-        position = start
         next_offset = max(next_offset, segment.base_offset)
+        forget_indexes(segment, start, next_offset)
+        position = start
         for at, header, data, data_position in checked_batches(segment, start):
             last_offset = header.last_offset
             if header.base_offset < next_offset and header.magic == MAGIC_V2:

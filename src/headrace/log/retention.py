@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from headrace.log.errors import LogDirFailure
 from headrace.log.file_names import DELETED, SEGMENT_KINDS, SNAPSHOT, file_name
 from headrace.log.log_state import LogState
 from headrace.log.segment import Segment
@@ -80,9 +81,15 @@ def _delete_while(
         deletable.append(segment)
     if not deletable:
         return []
-    size = sum(segment.size for segment in deletable)
     if len(deletable) == len(segments):
-        log.roll(now_ms)
+        try:
+            log.roll(now_ms)
+        except LogDirFailure as failure:
+            # A disk without room for a new segment gets some from the older ones.
+            if not failure.passes or len(deletable) == 1:
+                raise
+            deletable.pop()
+    size = sum(segment.size for segment in deletable)
     first_kept = log.segments[len(deletable)]
     advance_log_start(log, first_kept.base_offset)
     delete_segments(log, deletable, now_ms)
@@ -90,7 +97,7 @@ def _delete_while(
 
 
 def advance_log_start(log: LogState, offset: int) -> None:
-    """Nothing below `offset` is readable any more."""
+    """Nothing below `offset` is readable any more. Writes nothing: it may be to make room."""
     if offset <= log.log_start_offset:
         return
     log.log_start_offset = offset
@@ -101,11 +108,12 @@ def advance_log_start(log: LogState, offset: int) -> None:
 def delete_segments(log: LogState, segments: list[Segment], now_ms: int) -> None:
     """Take segments out of the log; their files go after `file.delete.delay.ms`."""
     due_ms = now_ms + log.config.file_delete_delay_ms
-    for segment in segments:
-        log.segments.remove(segment)
-        retire_segment(log, segment, due_ms)
-        retire_snapshot(log, segment.base_offset, due_ms)
     log.directory_unsynced = True
+    for segment in segments:
+        retire_segment(log, segment, due_ms)
+        # Not before: what the disk refused to rename is tried again, as it is below the log start.
+        log.segments.remove(segment)
+        retire_snapshot(log, segment.base_offset, due_ms)
 
 
 def retire_segment(log: LogState, segment: Segment, due_ms: int) -> None:

@@ -38,11 +38,12 @@ class Segment(SegmentWrites):
         next_offset: int,
         at_least_one: bool,
         lazy_from: int = _NEVER,
-    ) -> bytes | FileSlice | None:
+    ) -> tuple[bytes | FileSlice, int] | None:
         """Whole batches from the one that holds `offset`; None if all of them are before it.
 
         Everything below `next_offset` that this segment will ever hold is in it; nothing at or
-        past `end_offset` is returned. From `lazy_from` bytes on they stay in the file.
+        past `end_offset` is returned. From `lazy_from` bytes on they stay in the file. With them
+        comes an offset that they do not reach: that of the next batch, or one behind it.
         """
         position = self._hints.get(offset, -1)
         if position < 0:
@@ -61,7 +62,7 @@ class Segment(SegmentWrites):
             end = self._cut(position, position + max_bytes, end, at_least_one)
             end_offset = -1
         if end <= position:
-            return b"" if position < self.size else None
+            return (b"", next_offset) if position < self.size else None
         fd = self.file.fd
         if fd < 0:
             fd = self.files.open(self.file)
@@ -72,12 +73,15 @@ class Segment(SegmentWrites):
             data = FileSlice(self.files, self.file, position, size)
         else:
             data = os.pread(fd, size, position)
-        if end_offset < 0:
-            if end + 8 <= self.size:
-                self._remember(int.from_bytes(os.pread(fd, 8, end), "big"), end)
+        if end_offset >= 0:
+            following = min(end_offset, next_offset)
+            self._remember(following, end)
+        elif end + 8 <= self.size:
+            following = int.from_bytes(os.pread(fd, 8, end), "big")
+            self._remember(following, end)
         else:
-            self._remember(min(end_offset, next_offset), end)
-        return data
+            following = next_offset
+        return data, following
 
     def find(self, offset: int) -> int:
         """The position of the first batch whose last offset is at least `offset`, or -1."""

@@ -59,20 +59,27 @@ class SegmentFiles:
         """Write the index entries that are in memory."""
         self.offset_index.store()
         self.time_index.store()
+        self.txn_index.store()
 
     def close(self) -> None:
         self.files.close(self.file)
 
     def rename(self, suffix: str) -> None:
-        """Give all files another suffix, the log file first."""
+        """Give all files another suffix, the log file first, or none if the disk refuses."""
+        renamed: list[tuple[str, str]] = []
         for kind in SEGMENT_KINDS:
             old = self.path(kind)
             new = os.path.join(self.directory, file_name(self.base_offset, kind, suffix))
             try:
                 os.rename(old, new)
+                renamed.append((old, new))
             except FileNotFoundError:
                 if kind == LOG:
                     raise
+            except OSError:
+                for back, there in renamed:
+                    os.rename(there, back)
+                raise
         self.suffix = suffix
         self._set_paths()
 

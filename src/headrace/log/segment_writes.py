@@ -1,5 +1,6 @@
 """The writing side of a segment: bytes at its end, and the times and indexes that go with them."""
 
+import contextlib
 import errno
 import os
 from typing import Self
@@ -62,9 +63,16 @@ class SegmentWrites(SegmentFiles):
         return segment
 
     def _begin(self, now_ms: int) -> None:
-        self.files.open(self.file)
-        self.offset_index.create()
-        self.time_index.create()
+        try:
+            self.files.open(self.file)
+            self.offset_index.create()
+            self.time_index.create()
+        except OSError:
+            # A log file that stays would count as a segment at the next start, though the log
+            # may have gone on without it.
+            with contextlib.suppress(OSError):
+                self.delete_files()
+            raise
         self.created_ms = now_ms
         self.indexed_position = 0
         self._first_timestamp = self._max_timestamp = _NO_TIMESTAMP

@@ -5,6 +5,8 @@ ones, never neither: `.cleaned` becomes `.swap` when complete; the old ones beco
 `.swap` loses its suffix. Loading finishes what a crash interrupted (see `interrupted_swaps`).
 """
 
+from contextlib import suppress
+
 from headrace.base.durability import sync_directory
 from headrace.log.file_names import CLEANED, SWAP
 from headrace.log.log_state import LogState
@@ -43,13 +45,20 @@ def stage_segments(new: list[Segment]) -> None:
             segment.rename(SWAP)
 
 
+def discard_staged(new: list[Segment]) -> None:
+    """The old segments stay: no start may take these in their place, now that the log goes on."""
+    for segment in new:
+        with suppress(OSError):
+            segment.delete_files()
+
+
 def take_over_segments(log: LogState, new: list[Segment], old: list[Segment], now_ms: int) -> None:
     """Put `.swap` segments in the place of `old` ones; the directory wants a sync afterwards."""
     due_ms = now_ms + log.config.file_delete_delay_ms
     kept = {segment.base_offset for segment in new}
     for segment in old:
-        log.segments.remove(segment)
         retire_segment(log, segment, due_ms)
+        log.segments.remove(segment)
         if segment.base_offset not in kept:
             retire_snapshot(log, segment.base_offset, due_ms)
     for segment in new:

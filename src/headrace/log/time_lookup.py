@@ -1,15 +1,29 @@
-"""Offsets by time. The index gets near, headers get to the batch, and one batch is opened."""
+"""Offsets by time. The index gets near, headers get to the batch, and the batch is opened.
+
+Headers are read where the log is. To open a batch takes its bytes alone and may take long, so that
+is a step of its own (`open_candidate`), to be done anywhere. A header need not be true, so a search
+goes on behind a batch that does not have what it promised.
+"""
 
 import os
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from headrace.base.errors import KafkaError
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.scan import scan_headers
 from headrace.log.segment import Segment
 from headrace.log.segments import Segments
-from headrace.records.batch import MAGIC_V2, BatchHeader
-from headrace.records.legacy import read_message
-from headrace.records.reader import read_batch
+from headrace.records.batch import MAGIC_V2, BatchHeader, check_batch
+from headrace.records.codecs import DEFAULT_LIMIT, Codec
+from headrace.records.legacy import read_any_header, read_message
+from headrace.records.reader import unpack_records
+from headrace.records.record_times import iter_times
+
+#: Headers read in one step of a search, about two milliseconds' worth.
+_HEADERS_AT_ONCE = 2_000
+#: A batch is small if it has no more than this, both packed and unpacked: a millisecond or two.
+SMALL_BYTES = 256 * 1024
+_FEW_RECORDS = 2_000
 
 
 class TimestampOffset(NamedTuple):
@@ -20,20 +34,52 @@ class TimestampOffset(NamedTuple):
     leader_epoch: int  # -1 if the batch does not say
 
 
-def find_by_timestamp(
-    segments: Segments, timestamp: int, start_offset: int
-) -> TimestampOffset | None:
-    """The first record at or after `start_offset` that is at least as new as `timestamp`."""
-    for segment in segments:
-        if segment.size and segment.largest_timestamp() >= timestamp:
-            found = _find_in_segment(segment, timestamp, start_offset)
-            if found is not None:
-                return found
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """How far a search has come: the next batch that should hold the record."""
+
+    timestamp: int
+    start_offset: int
+    #: Where to go on if the record is not in the batch; None if there is nowhere else to look.
+    next_offset: int | None
+    #: The batch; empty if there was none among so many headers.
+    data: bytes
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it may be tried to open it within `SMALL_BYTES`, on an event loop."""
+        if len(self.data) > SMALL_BYTES:
+            return False
+        if not self.data:
+            return True
+        header = read_any_header(self.data)
+        # The header of an old message does not tell how many others are packed inside.
+        is_countable = header.magic == MAGIC_V2 or header.codec == Codec.NONE
+        return is_countable and header.record_count <= _FEW_RECORDS
+
+
+def next_candidate(segments: Segments, timestamp: int, start_offset: int) -> Candidate | None:
+    """The first batch from `start_offset` on that says it is as new as `timestamp`."""
+    passed = 0
+    for segment in segments.from_offset(start_offset):
+        if not segment.size or segment.largest_timestamp() < timestamp:
+            continue
+        near = max(segment.time_index.lookup(timestamp), start_offset)
+        start = segment.start_before(near)
+        for position, header in scan_headers(segment.fd(), start, segment.size):
+            if header.last_offset < start_offset:
+                continue
+            if header.max_timestamp >= timestamp:
+                data = os.pread(segment.fd(), header.size, position)
+                return Candidate(timestamp, start_offset, header.next_offset, data)
+            passed += 1
+            if passed == _HEADERS_AT_ONCE:
+                return Candidate(timestamp, start_offset, header.next_offset, b"")
     return None
 
 
-def find_max_timestamp(segments: Segments, start_offset: int) -> TimestampOffset | None:
-    """The first record with the largest timestamp."""
+def newest_candidate(segments: Segments, start_offset: int) -> Candidate | None:
+    """The first batch that says it has the largest timestamp of all."""
     best: Segment | None = None
     largest = -1
     for segment in segments:
@@ -46,35 +92,46 @@ def find_max_timestamp(segments: Segments, start_offset: int) -> TimestampOffset
     start = best.start_before(offset)
     for position, header in scan_headers(best.fd(), start, best.size):
         if header.max_timestamp == largest:
-            return first_record_at(best, position, header, largest, start_offset)
+            data = os.pread(best.fd(), header.size, position)
+            return Candidate(largest, start_offset, None, data)
     return None
 
 
-def _find_in_segment(segment: Segment, timestamp: int, start_offset: int) -> TimestampOffset | None:
-    near = max(segment.time_index.lookup(timestamp), start_offset)
-    start = segment.start_before(near)
-    for position, header in scan_headers(segment.fd(), start, segment.size):
-        if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
-            found = first_record_at(segment, position, header, timestamp, start_offset)
-            if found is not None:
-                return found
-    return None
+def open_candidate(candidate: Candidate, limit: int = DEFAULT_LIMIT) -> TimestampOffset | None:
+    """The first record in a batch that is new enough.
 
-
-def first_record_at(
-    segment: Segment, position: int, header: BatchHeader, timestamp: int, start_offset: int
-) -> TimestampOffset | None:
-    """Open one batch and find its first record that is new enough.
-
-    A batch that cannot be opened stands for its first record: a reader will find out by itself.
+    Raises MESSAGE_TOO_LARGE for a batch that unpacks to more than `limit` bytes, if that is less
+    than is allowed elsewhere.
     """
-    data = os.pread(segment.fd(), header.size, position)
-    epoch = header.leader_epoch
+    if not candidate.data:
+        return None
+    header = read_any_header(candidate.data)
     try:
-        records = (read_batch if header.magic == MAGIC_V2 else read_message)(data)
-    except KafkaError:
-        return TimestampOffset(header.max_timestamp, max(header.base_offset, start_offset), epoch)
-    for record in records:
-        if record.timestamp >= timestamp and record.offset >= start_offset:
-            return TimestampOffset(record.timestamp, record.offset, epoch)
+        if header.magic == MAGIC_V2:
+            return _first_in_batch(candidate, header, limit)
+        for record in read_message(candidate.data, limit=limit):
+            if record.timestamp >= candidate.timestamp and record.offset >= candidate.start_offset:
+                return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
+    except KafkaError as error:
+        if error.code is ErrorCode.MESSAGE_TOO_LARGE and limit < DEFAULT_LIMIT:
+            raise
+        return unopened(candidate)
+    return None
+
+
+def unopened(candidate: Candidate) -> TimestampOffset:
+    """A batch that cannot be opened stands for its first record: readers find out by themselves."""
+    header = read_any_header(candidate.data)
+    offset = max(header.base_offset, candidate.start_offset)
+    return TimestampOffset(header.max_timestamp, offset, header.leader_epoch)
+
+
+def _first_in_batch(
+    candidate: Candidate, header: BatchHeader, limit: int
+) -> TimestampOffset | None:
+    check_batch(candidate.data, 0, header)
+    records = unpack_records(candidate.data, 0, header, limit=limit)
+    for offset, timestamp in iter_times(records, header):
+        if timestamp >= candidate.timestamp and offset >= candidate.start_offset:
+            return TimestampOffset(timestamp, offset, header.leader_epoch)
     return None

@@ -1,9 +1,11 @@
 """`.txnindex`: the aborted transactions that end in a segment, for readers of committed data.
 
 The file exists only once there is something in it. Entries are written at once: an abort is rare.
+While a full disk refuses them they stay in memory.
 """
 
 import contextlib
+import errno
 import os
 from struct import Struct
 from typing import NamedTuple
@@ -28,33 +30,42 @@ class AbortedTxn(NamedTuple):
 class TxnIndex:
     """The transaction index of one segment."""
 
-    __slots__ = ("_entries", "base_offset", "path", "unsynced")
+    __slots__ = ("_pending", "_stored", "base_offset", "path", "unsynced")
 
     def __init__(self, path: str, base_offset: int) -> None:
         self.path = path
         self.base_offset = base_offset
-        self._entries: list[AbortedTxn] | None = None
+        #: Entries in the file, once somebody asked, and those that it has yet to get.
+        self._stored: list[AbortedTxn] | None = None
+        self._pending: list[AbortedTxn] = []
         #: The file changed since its last fsync.
         self.unsynced = False
 
     @property
     def entries(self) -> list[AbortedTxn]:
         """All entries, read from the file at first use."""
-        if self._entries is None:
-            self._entries = _read(self.path)
-        return self._entries
+        stored = self._read_once()
+        return stored + self._pending if self._pending else stored
 
     def append(self, aborted: AbortedTxn) -> None:
-        entries = self.entries
-        data = _ENTRY.pack(_VERSION, *aborted)
-        position = len(entries) * ENTRY_SIZE
+        """Note an abort and store it. On OSError it is noted all the same; see `store`."""
+        self._pending.append(aborted)
+        self.store()
+
+    def store(self) -> None:
+        """Write what the file has yet to get."""
+        if not self._pending:
+            return
+        stored = self._read_once()
+        data = b"".join(_ENTRY.pack(_VERSION, *aborted) for aborted in self._pending)
         fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if os.pwrite(fd, data, position) != len(data):
-                raise OSError(28, f"short write to {self.path}")
+            if os.pwrite(fd, data, len(stored) * ENTRY_SIZE) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
         finally:
             os.close(fd)
-        entries.append(aborted)
+        stored += self._pending
+        self._pending = []
         self.unsynced = True
 
     def collect(self, start: int, end: int, found: list[AbortedTxn]) -> bool:
@@ -68,17 +79,20 @@ class TxnIndex:
 
     def truncate_to(self, offset: int) -> None:
         """Forget aborts whose marker is at `offset` or after it."""
-        kept = [aborted for aborted in self.entries if aborted.last_offset < offset]
-        if len(kept) != len(self.entries):
+        stored = self._read_once()
+        kept = [aborted for aborted in stored if aborted.last_offset < offset]
+        if len(kept) != len(stored):
             os.truncate(self.path, len(kept) * ENTRY_SIZE)
-            self._entries = kept
+            self._stored = kept
             self.unsynced = True
+        self._pending = [aborted for aborted in self._pending if aborted.last_offset < offset]
 
     def reset(self) -> None:
         """Forget everything; recovery and compaction write it anew."""
         with contextlib.suppress(FileNotFoundError):
             os.truncate(self.path, 0)
-        self._entries = []
+        self._stored = []
+        self._pending = []
 
     def check(self) -> None:
         """Raise `CorruptIndexError` if the file cannot belong to this segment."""
@@ -91,6 +105,11 @@ class TxnIndex:
         for aborted in self.entries:
             if aborted.last_offset < self.base_offset:
                 raise CorruptIndexError(f"{self.path} holds {aborted}, before its segment")
+
+    def _read_once(self) -> list[AbortedTxn]:
+        if self._stored is None:
+            self._stored = _read(self.path)
+        return self._stored
 
 
 def _read(path: str) -> list[AbortedTxn]:

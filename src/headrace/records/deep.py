@@ -1,20 +1,33 @@
 """Work on a batch that needs its records: deep validation and recompression.
 
-Never on the event loop: a batch of a megabyte may unpack to a hundred and costs milliseconds.
-Callers in a helper process may pass the compiled decoder (`columns_numba.decode`).
+Never on the event loop, but for the smallest batches: one of a megabyte may unpack to a hundred and
+costs milliseconds. Records are looked at one after the other and none is kept, so that memory stays
+near the size of what a batch unpacks to.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.records import columns
-from headrace.records.batch import CODEC_MASK, BatchHeader, Buffer, check_batch, read_header
+from headrace.records.batch import (
+    CODEC_MASK,
+    NO_TIMESTAMP,
+    BatchHeader,
+    Buffer,
+    check_batch,
+    read_header,
+)
 from headrace.records.builder import frame_batch
 from headrace.records.codecs import DEFAULT_LIMIT, Codec, compress
 from headrace.records.reader import unpack_records
+from headrace.records.record_times import iter_times
+from headrace.records.walk import iter_rows
 
-Decoder = Callable[..., columns.Columns]
+#: Bounds that every timestamp is within.
+ANY_TIME = (-(1 << 63), 1 << 63)
+#: A batch may hold more bad records than anybody wants to read about.
+RECORD_ERRORS_MAX = 1000
+_KEYLESS = "Compacted topic cannot accept message without key."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class RecordError:
 
 
 class RefusedRecordsError(KafkaError):
-    """A batch refused because of some of its records; the reply names each of them."""
+    """A batch refused because of some of its records; the reply names the first of them."""
 
     def __init__(self, code: ErrorCode, record_errors: Sequence[RecordError]) -> None:
         super().__init__(code, record_errors[0].message)
@@ -37,50 +50,54 @@ def validate_deep(
     batch: Buffer,
     *,
     key_required: bool,
-    timestamps_between: tuple[int, int] | None = None,
+    timestamps_between: tuple[int, int] = ANY_TIME,
     limit: int = DEFAULT_LIMIT,
-    decode: Decoder = columns.decode,
 ) -> None:
     """Check every record of a produced batch; raise KafkaError at what Kafka would refuse.
 
     `key_required` is for compacted topics; `timestamps_between` are the earliest and latest
     create time that message.timestamp.before.max.ms and .after.max.ms allow.
     """
-    header = read_header(batch)
-    table = _decode_one(batch, header, limit, decode)
-    base_offset = header.base_offset
+    header = _check_one(batch)
+    data = unpack_records(batch, 0, header, limit=limit)
+    earliest, latest = ANY_TIME if header.uses_append_time else timestamps_between
+    code = ErrorCode.INVALID_RECORD
+    errors: list[RecordError] = []
+    count = 0
+    for count, row in enumerate(iter_rows(data, 0, len(data), header), 1):
+        timestamp, key_length = row[1], row[3]
+        if key_required and key_length < 0:
+            message = _KEYLESS
+        elif earliest <= timestamp <= latest or timestamp == NO_TIMESTAMP:
+            continue
+        else:
+            code = ErrorCode.INVALID_TIMESTAMP  # also where other records have no key, as in Kafka
+            message = f"Timestamp {timestamp} is not within [{earliest}, {latest}]."
+        if len(errors) < RECORD_ERRORS_MAX:
+            errors.append(RecordError(count - 1, message))
     # The walk has seen deltas rise; ending at n - 1 they are therefore 0 to n - 1.
-    if len(table) != header.last_offset_delta + 1:
+    if count != header.last_offset_delta + 1:
         raise KafkaError(
             ErrorCode.INVALID_RECORD,
-            f"{len(table)} records for {header.last_offset_delta + 1} offsets"
-            f" from {base_offset} on.",
+            f"{count} records for {header.last_offset_delta + 1} offsets"
+            f" from {header.base_offset} on.",
         )
-    if key_required:
-        _require_keys(table)
-    if timestamps_between is not None and not header.uses_append_time:
-        _require_timestamps(table, *timestamps_between)
+    if errors:
+        raise RefusedRecordsError(code, errors)
 
 
 def recompress(
-    batch: Buffer,
-    codec: int,
-    level: int | None = None,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    decode: Decoder = columns.decode,
+    batch: Buffer, codec: int, level: int | None = None, *, limit: int = DEFAULT_LIMIT
 ) -> bytearray:
     """The same records in another codec; offsets and all else stay as they are.
 
     The largest timestamp is taken from the records rather than from the header's word for it.
     """
-    header = read_header(batch)
+    header = _check_one(batch)
+    payload = unpack_records(batch, 0, header, limit=limit)
     timestamp = header.max_timestamp
     if not header.uses_append_time and header.record_count > 0:
-        timestamp = max_timestamp(batch, limit=limit, decode=decode)[0]
-    else:
-        check_batch(batch, 0, header)
-    payload = unpack_records(batch, 0, header, limit=limit)
+        timestamp = max(timestamp for _, timestamp in iter_times(payload, header))
     return frame_batch(
         payload if codec == Codec.NONE else compress(codec, payload, level),
         base_offset=header.base_offset,
@@ -96,40 +113,12 @@ def recompress(
     )
 
 
-def max_timestamp(
-    batch: Buffer, *, limit: int = DEFAULT_LIMIT, decode: Decoder = columns.decode
-) -> tuple[int, int]:
-    """The largest timestamp in a batch and the first offset that has it; (-1, -1) if empty."""
-    table = _decode_one(batch, read_header(batch), limit, decode)
-    best = max(range(len(table)), key=table.timestamps.__getitem__, default=-1)
-    if best < 0:
-        return -1, -1
-    return int(table.timestamps[best]), int(table.offsets[best])
-
-
-def _decode_one(batch: Buffer, header: BatchHeader, limit: int, decode: Decoder) -> columns.Columns:
+def _check_one(batch: Buffer) -> BatchHeader:
+    """The header of a sound batch that `batch` consists of."""
+    header = read_header(batch)
     if header.size != len(batch):
         raise KafkaError(
             ErrorCode.CORRUPT_MESSAGE, f"A batch of {header.size} bytes in {len(batch)} bytes."
         )
-    return decode(batch, limit=limit)
-
-
-def _require_keys(table: columns.Columns) -> None:
-    lengths = table.keys.lengths
-    message = "Compacted topic cannot accept message without key."
-    errors = [RecordError(row, message) for row in range(len(table)) if lengths[row] < 0]
-    if errors:
-        raise RefusedRecordsError(ErrorCode.INVALID_RECORD, errors)
-
-
-def _require_timestamps(table: columns.Columns, earliest: int, latest: int) -> None:
-    errors = []
-    for row in range(len(table)):
-        timestamp = table.timestamps[row]
-        # -1 stands for a producer that gave no time.
-        if timestamp != -1 and not earliest <= timestamp <= latest:
-            message = f"Timestamp {timestamp} is not within [{earliest}, {latest}]."
-            errors.append(RecordError(row, message))
-    if errors:
-        raise RefusedRecordsError(ErrorCode.INVALID_TIMESTAMP, errors)
+    check_batch(batch, 0, header)
+    return header

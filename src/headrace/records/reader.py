@@ -1,7 +1,7 @@
 """Read the records of batches one by one, in plain Python.
 
-For what is small or rare: the node's own topics, tools, look-ups by time inside one batch. Bulk
-readers use `records.columns`.
+For what is small or rare: the node's own topics, tools. Bulk readers use `records.columns`, lookups
+by time `records.record_times`.
 """
 
 from collections.abc import Iterator

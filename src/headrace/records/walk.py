@@ -11,6 +11,7 @@ Everything that reads records stands on this one function or on its compiled twi
 Whatever the bytes claim, the walk ends: with rows, or with KafkaError INVALID_RECORD.
 """
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -22,21 +23,33 @@ Row: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 
 SMALLEST_RECORD = 7  # length, attributes, two deltas, key and value length, header count
 _SMALLEST_BODY = SMALLEST_RECORD - 1
-_LOWEST_TIMESTAMP = -(1 << 63)
-_TIMESTAMP_LIMIT = 1 << 63
+LOWEST_TIMESTAMP = -(1 << 63)
+TIMESTAMP_LIMIT = 1 << 63
 
 
 def walk(data: bytes, start: int, end: int, header: BatchHeader) -> list[Row]:
     """Return a row for each record of the batch whose encoded records are `data[start:end]`."""
-    count = header.record_count
+    return list(iter_rows(data, start, end, header))
+
+
+def iter_rows(data: bytes, start: int, end: int, header: BatchHeader) -> Iterator[Row]:
+    """As `walk`, for whoever keeps no rows: a megabyte of them may take a hundred.
+
+    All rows are sound only once the last one has been taken.
+    """
     if not 0 <= start <= end <= len(data):
         raise invalid(f"bytes {start} to {end} are not within {len(data)}")
-    if count * SMALLEST_RECORD > end - start:
-        raise invalid(f"{end - start} bytes cannot hold {count} records")
+    check_room(header, end - start)
     try:
-        return _walk(data, start, end, header)
+        yield from _walk(data, start, end, header)
     except IndexError:
         raise invalid("the records end too early") from None
+
+
+def check_room(header: BatchHeader, size: int) -> None:
+    """Raise unless `size` bytes can hold as many records as the batch claims."""
+    if header.record_count * SMALLEST_RECORD > size:
+        raise invalid(f"{size} bytes cannot hold {header.record_count} records")
 
 
 def invalid(reason: str) -> KafkaError:
@@ -45,9 +58,8 @@ def invalid(reason: str) -> KafkaError:
 
 def _walk(  # noqa: C901 - branches instead of calls, see below
     data: bytes, position: int, end: int, header: BatchHeader
-) -> list[Row]:
+) -> Iterator[Row]:
     # One-byte numbers are decoded in line: a call each would double the cost of a record.
-    rows: list[Row] = []
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     last_delta = header.last_offset_delta
     append_time = header.max_timestamp if header.uses_append_time else None
@@ -108,23 +120,20 @@ def _walk(  # noqa: C901 - branches instead of calls, see below
             raise invalid(f"a record ends at byte {position} instead of {record_end}")
         if append_time is not None:
             timestamp = append_time
-        elif not _LOWEST_TIMESTAMP <= timestamp < _TIMESTAMP_LIMIT:
+        elif not LOWEST_TIMESTAMP <= timestamp < TIMESTAMP_LIMIT:
             raise invalid(f"timestamp {timestamp} does not fit 64 bits")
-        rows.append(
-            (
-                base_offset + delta,
-                timestamp,
-                key,
-                key_length if key_length >= 0 else -1,
-                value,
-                value_length if value_length >= 0 else -1,
-                headers,
-                record_end - headers,
-            )
+        yield (
+            base_offset + delta,
+            timestamp,
+            key,
+            key_length if key_length >= 0 else -1,
+            value,
+            value_length if value_length >= 0 else -1,
+            headers,
+            record_end - headers,
         )
     if position != end:
         raise invalid(f"{end - position} bytes follow the last record")
-    return rows
 
 
 def _pass_headers(data: bytes, position: int, end: int) -> int:

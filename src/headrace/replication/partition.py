@@ -108,7 +108,7 @@ class Partition:
             self.log = self._make_log(self)
             self._make_log = None
             self.high_watermark = self.log.log_start_offset
-            self.advance_high_watermark()
+            self._take_up_leadership()
 
     @property
     def last_stable_offset(self) -> int:
@@ -126,10 +126,15 @@ class Partition:
         self.leadership = leadership
         self.is_leader = leadership.leader == self._node_id
         if self.is_leader and is_new_epoch:
-            # The log notes the new epoch with its first batch.
             self._replica_ends.clear()
         if self.has_log:
-            self.advance_high_watermark()
+            self._take_up_leadership()
+
+    def _take_up_leadership(self) -> None:
+        if self.is_leader:
+            # It stores the epoch with the first batch.
+            self.log.start_leader_epoch(self.leadership.leader_epoch)
+        self.advance_high_watermark()
 
     def require_leader(self, current_leader_epoch: int) -> None:
         """Refuse a client whose idea of the leader is older or newer than ours (KIP-320)."""

@@ -4,6 +4,7 @@ Every setting's typed value is in `values`; what the composition root needs by n
 `part_configs` turns the values into the small configs of the node's parts.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -44,9 +45,9 @@ class NodeConfig:
     inter_broker_listener_name: str
     quorum_voters: tuple[Voter, ...]
     quorum_bootstrap_servers: tuple[Address, ...]
+    #: Directories are absolute paths here, however `properties` name them: they are compared.
     log_dirs: tuple[str, ...]
     metadata_log_dir: str
-    cordoned_log_dirs: frozenset[str]
     metrics_listener: Address | None
     #: The typed value of every broker setting.
     values: Values
@@ -68,8 +69,7 @@ class NodeConfig:
         listeners = listener_configs(values, given)
         check_rules(values, listeners)
         check_served(values, listeners)
-        log_dirs = _log_dirs(values)
-        cordoned = members(values, "cordoned.log.dirs")
+        log_dirs = _absolute(_log_dirs(values))
         return cls(
             node_id=integer(values, "node.id"),
             process_roles=frozenset(members(values, "process.roles")),
@@ -81,8 +81,7 @@ class NodeConfig:
                 members(values, "controller.quorum.bootstrap.servers")
             ),
             log_dirs=log_dirs,
-            metadata_log_dir=text(values, "metadata.log.dir") or log_dirs[0],
-            cordoned_log_dirs=frozenset(log_dirs if cordoned == ("*",) else cordoned),
+            metadata_log_dir=os.path.abspath(text(values, "metadata.log.dir") or log_dirs[0]),
             metrics_listener=_metrics_listener(values),
             values=values,
             properties=given,
@@ -110,6 +109,11 @@ class NodeConfig:
         """This node's properties below what the cluster's metadata sets for it."""
         return BrokerLayers(self.properties, dynamic_default, dynamic)
 
+    def cordoned(self, values: Values) -> frozenset[str]:
+        """The data directories that get no new partitions: one of the settings that may change."""
+        named = members(values, "cordoned.log.dirs")
+        return frozenset(self.log_dirs if named == ("*",) else _absolute(named))
+
 
 def data_directories(given: Mapping[str, str]) -> tuple[str, ...]:
     """Where a node keeps its data, whatever else its settings say."""
@@ -119,6 +123,10 @@ def data_directories(given: Mapping[str, str]) -> tuple[str, ...]:
 
 def _log_dirs(values: Values) -> tuple[str, ...]:
     return members(values, "log.dirs") or members(values, "log.dir")
+
+
+def _absolute(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(os.path.abspath(path) for path in paths)
 
 
 def development_properties(data_dir: str, port: int) -> dict[str, str]:

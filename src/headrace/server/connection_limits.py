@@ -62,6 +62,11 @@ class ConnectionCounts:
     def __len__(self) -> int:
         return self._total
 
+    def change(self, limits: ConnectionLimits) -> None:
+        """Other limits for those who come from now on."""
+        self._limits = limits
+        self._rate.limit = limits.creation_rate_max
+
     def admit(self, host: str, now_ms: float, listener: ListenerCounts | None = None) -> str | None:
         """Count a new connection, or say why it is refused."""
         refusal = self._refusal(host, now_ms)
@@ -108,6 +113,11 @@ class ListenerCounts:
         self._limit = limit
         self._rate = CreationRate(rate)
         self._total = 0
+
+    def change(self, limit: int, rate: int) -> None:
+        """Other limits for those who come from now on."""
+        self._limit = limit
+        self._rate.limit = rate
 
     def refusal(self, now_ms: float) -> str | None:
         if self._total >= self._limit:

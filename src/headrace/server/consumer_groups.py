@@ -26,7 +26,7 @@ _ASSIGNOR_CLASSES = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
     "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
 }
-#: The settings of the cluster's brokers together, not of one of them.
+#: The settings of the cluster's brokers together.
 _ALL_BROKERS = ""
 
 
@@ -50,11 +50,12 @@ def add_consumer_groups(
     image: Callable[[], MetadataImage],
     topics: Topics,
     new_id: Callable[[], str],
+    node_id: int,
 ) -> GroupCoordinator:
     """Give a coordinator the part that looks after consumer groups."""
     part = ConsumerGroups(
         config,
-        group_settings(image),
+        group_settings(image, node_id),
         coordinator.groups,
         topics,
         coordinator.classic,
@@ -65,16 +66,17 @@ def add_consumer_groups(
     return coordinator
 
 
-def group_settings(image: Callable[[], MetadataImage]) -> GroupSettings:
-    """A group's own settings, over those that may be changed for all brokers at runtime."""
+def group_settings(image: Callable[[], MetadataImage], node_id: int) -> GroupSettings:
+    """A group's own settings, over those that may be changed for its broker at runtime."""
 
     def settings(group_id: str) -> Mapping[str, str]:
         now = image()
         own = now.config(ConfigResource.GROUP, group_id)
-        interval = now.config(ConfigResource.BROKER, _ALL_BROKERS).get(
-            f"group.{ASSIGNMENT_INTERVAL}"
-        )
-        return own if interval is None else {ASSIGNMENT_INTERVAL: interval, **own}
+        for broker in (str(node_id), _ALL_BROKERS):
+            interval = now.config(ConfigResource.BROKER, broker).get(f"group.{ASSIGNMENT_INTERVAL}")
+            if interval is not None:
+                return {ASSIGNMENT_INTERVAL: interval, **own}
+        return own
 
     return settings
 

@@ -33,6 +33,7 @@ def group_coordinators(
     scheduler: Scheduler,
     clock: Clock,
     *,
+    node_id: int = -1,
     consumer_config: ConsumerGroupConfig = _CONSUMER_DEFAULTS,
 ) -> Groups:
     topics = ImageTopics(image)
@@ -42,7 +43,9 @@ def group_coordinators(
 
     def make(partition: Partition) -> GroupCoordinator:
         coordinator = GroupCoordinator(config, topics, new_id)
-        return add_consumer_groups(coordinator, consumer_config, config, image, topics, new_id)
+        return add_consumer_groups(
+            coordinator, consumer_config, config, image, topics, new_id, node_id
+        )
 
     return Groups(
         Coordinators(

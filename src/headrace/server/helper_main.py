@@ -33,6 +33,12 @@ def _prepare(job: Any) -> Any:
     return prepare(job)
 
 
+def _open(batch: Any) -> Any:
+    from headrace.log.time_lookup import open_candidate
+
+    return open_candidate(batch)
+
+
 def _recover(tasks: Any) -> Any:
     from headrace.log.recovery_tasks import run_recoveries
 
@@ -42,6 +48,7 @@ def _recover(tasks: Any) -> Any:
 #: Everything that a helper can be asked for.
 JOBS: dict[str, Callable[[Any], Any]] = {
     "clean": _clean,
+    "open": _open,
     "prepare": _prepare,
     "recover": _recover,
 }

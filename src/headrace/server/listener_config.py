@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -56,20 +56,31 @@ def listener_configs(values: Values, given: Mapping[str, str]) -> tuple[Listener
     }
     _check_advertised(advertised, [endpoint.name for endpoint in endpoints])
     return tuple(
-        ListenerConfig(
-            name=endpoint.name,
-            host=endpoint.host,
-            port=endpoint.port,
-            security_protocol=endpoint.security_protocol,
-            advertised_host=told.host if (told := advertised.get(endpoint.name)) else None,
-            advertised_port=told.port if told else None,
-            for_controller=endpoint.name in controllers,
-            connections_max=_narrowed(endpoint.name, "max.connections", given, values),
-            creation_rate_max=_narrowed(
-                endpoint.name, "max.connection.creation.rate", given, values
+        with_limits(
+            ListenerConfig(
+                name=endpoint.name,
+                host=endpoint.host,
+                port=endpoint.port,
+                security_protocol=endpoint.security_protocol,
+                advertised_host=told.host if (told := advertised.get(endpoint.name)) else None,
+                advertised_port=told.port if told else None,
+                for_controller=endpoint.name in controllers,
             ),
+            values,
+            given,
         )
         for endpoint in endpoints
+    )
+
+
+def with_limits(
+    listener: ListenerConfig, values: Values, given: Mapping[str, str]
+) -> ListenerConfig:
+    """A listener with the limits that hold for it by these settings; some change while we run."""
+    return replace(
+        listener,
+        connections_max=_narrowed(listener.name, "max.connections", given, values),
+        creation_rate_max=_narrowed(listener.name, "max.connection.creation.rate", given, values),
     )
 
 

@@ -16,7 +16,9 @@ from headrace.base.errors import KafkaError
 from headrace.broker.partitions import Partitions
 from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.checkpoint_rounds import CheckpointRound
-from headrace.log.cleaner.job import CleaningError
+from headrace.log.checkpoints import TopicPartition
+from headrace.log.cleaner.job import CleaningError, CleanJob
+from headrace.log.errors import LogDirFailure
 from headrace.log.log_maintenance import LogMaintenance, remove_directory
 from headrace.log.log_manager import LogManager
 from headrace.log.partition_log import PartitionLog
@@ -27,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 #: How often to look for work that comes up at any time.
 _LOOK_MS = 1_000
+#: Some intervals may be 0 in Kafka, whose threads then do nothing else. Here the loop serves
+#: clients as well, and ten times a second is as often as any of this work is worth its while.
+_INTERVAL_MS_MIN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Maintenance:
         self._clock = clock
         self._config = config
         self._cleaner = cleaner
+        self._backoff_changed = asyncio.Event()
         #: Called with a sentence when the node has no disk left to work on.
         self.on_no_directory_left: Callable[[str], None] = logger.critical
         self._tasks: list[asyncio.Task[None]] = []
@@ -71,6 +77,12 @@ class Maintenance:
     def look_after(self, replica_logs: ReplicaLogs) -> None:
         """Retry what the disk refused from now on."""
         self._replica_logs = replica_logs
+
+    def reconfigure(self, config: MaintenanceConfig) -> None:
+        """Somebody changed a setting; of these only the cleaner's pause may change while we run."""
+        if config.cleaner_backoff_ms != self._config.cleaner_backoff_ms:
+            self._backoff_changed.set()
+        self._config = config
 
     def high_watermark(self, log: PartitionLog) -> int:
         """What the log layer needs to know of replication."""
@@ -96,12 +108,17 @@ class Maintenance:
         self._every(config.high_watermark_checkpoint_interval_ms, self.write_high_watermarks)
         self._every(config.producer_expiration_check_interval_ms, self.expire_producers)
         if config.cleaner_enable:
-            self._every(config.cleaner_backoff_ms, self.compact)
+            self._repeat(self._pause_cleaner, self.compact)
 
     def _every(self, interval_ms: int, work: Callable[[], Awaitable[None]]) -> None:
+        self._repeat(lambda: asyncio.sleep(_seconds(interval_ms)), work)
+
+    def _repeat(
+        self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]]
+    ) -> None:
         async def repeat() -> None:
             while True:
-                await asyncio.sleep(interval_ms / 1000)
+                await pause()
                 try:
                     await work()
                 except KafkaError as error:
@@ -110,6 +127,16 @@ class Maintenance:
                     logger.exception("maintenance failed")
 
         self._tasks.append(asyncio.get_running_loop().create_task(repeat()))
+
+    async def _pause_cleaner(self) -> None:
+        """`log.cleaner.backoff.ms`; a pause that is under way begins anew with a new value."""
+        while True:
+            self._backoff_changed.clear()
+            pause = _seconds(self._config.cleaner_backoff_ms)
+            try:
+                await asyncio.wait_for(self._backoff_changed.wait(), pause)
+            except TimeoutError:
+                return
 
     # The kinds of work
 
@@ -199,23 +226,39 @@ class Maintenance:
 
     async def compact(self) -> None:
         """One log after the other, dirtiest first, while any is worth the work."""
+        # One that failed has its next turn after the others and a pause: a disk that is full now
+        # will be full in a moment, too.
+        failed: set[TopicPartition] = set()
         while True:
-            job = self._rounds.next_clean_job(self._clock.wall_ms(), self.high_watermark)
+            now_ms = self._clock.wall_ms()
+            job = self._rounds.next_clean_job(now_ms, self.high_watermark, but_not=failed)
             if job is None:
                 return
             try:
-                result = await self._cleaner.run("clean", job)
-            except CleaningError as error:
-                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
-                self._rounds.clean_job_failed(job, error)
+                await self._clean(job)
                 continue
             except HelperDiedError as error:
                 logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
                 self._rounds.clean_job_lost(job)
                 return
-            for sync in self._rounds.swap_in(job, result, self._clock.wall_ms()):
-                await self._scheduler.in_thread(sync.run)
-            await self._write(self._rounds.cleaner_offsets(job))
+            except CleaningError as error:
+                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
+                self._rounds.clean_job_failed(job, error)
+            except LogDirFailure as failure:  # no room for what the round made
+                logger.error("compaction of %s-%s: %s", job.topic, job.partition, failure)
+                self._rounds.clean_job_lost(job)
+            except Exception as error:  # the edge of a task: retention and other logs go on
+                logger.exception("compaction of %s-%s failed", job.topic, job.partition)
+                # Something in this log is too much for us, as data is that cannot be read.
+                reason = f"{type(error).__name__}: {error}"
+                self._rounds.clean_job_failed(job, CleaningError(reason))
+            failed.add((job.topic, job.partition))
+
+    async def _clean(self, job: CleanJob) -> None:
+        result = await self._cleaner.run("clean", job)
+        for sync in self._rounds.swap_in(job, result, self._clock.wall_ms()):
+            await self._scheduler.in_thread(sync.run)
+        await self._write(self._rounds.cleaner_offsets(job))
 
     async def stop(self, broker_epoch: int) -> None:
         """End the tasks, then flush, checkpoint and mark the clean stop."""
@@ -224,6 +267,10 @@ class Maintenance:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._cleaner.close()
         await self._scheduler.in_turn(lambda: self._rounds.close(broker_epoch, self.high_watermark))
+
+
+def _seconds(interval_ms: int) -> float:
+    return max(interval_ms, _INTERVAL_MS_MIN) / 1000
 
 
 async def _turn() -> None:

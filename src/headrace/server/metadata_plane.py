@@ -280,8 +280,11 @@ class MetadataPlane:
     def _write_no_op(self) -> None:
         self.submit(lambda _: ControllerResult(None, [NoOpRecord()]), lambda _: None)
 
-    async def close(self) -> None:
-        """Finish what was submitted, then close the files as a clean stop leaves them."""
+    async def close(self) -> bool:
+        """Finish what was submitted, then close the files as a clean stop leaves them.
+
+        False if the disk kept it from that: the next start has to recover the log.
+        """
         self._idle.stop()
         while self._pending and self._closed is None and self._flusher.refusal is None:
             self._flusher.schedule()
@@ -296,6 +299,7 @@ class MetadataPlane:
         await self._flusher.idle()
         self._carry_out(self.raft.handle(StopRequested()))
         self._store.close(clean=not failed)
+        return not failed and self._store.log.failure is None
 
 
 def _tell(done: Done, reply: Any) -> None:

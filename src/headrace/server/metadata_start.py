@@ -14,13 +14,9 @@ from headrace.metadata.bootstrap import activation_records
 from headrace.metadata.controller import brokers
 from headrace.metadata.controller.registration import register_broker, register_controller
 from headrace.metadata.controller.settings import ControllerSettings
-from headrace.metadata.features import (
-    CONTROLLER_REGISTRATION_LEVEL,
-    CORDONED_DIRECTORIES_LEVEL,
-    SUPPORTED,
-)
+from headrace.metadata.features import CONTROLLER_REGISTRATION_LEVEL, SUPPORTED
 from headrace.metadata.image import EndpointImage, MetadataImage
-from headrace.metadata.records import AbortTransactionRecord, BrokerRegistrationChangeRecord
+from headrace.metadata.records import AbortTransactionRecord
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.protocol.messages import broker_registration, controller_registration
 from headrace.raft.machine import RaftMachine
@@ -55,6 +51,8 @@ class NodeRegistration:
     controller_endpoints: tuple[EndpointImage, ...]
     #: The directory ids of `log.dirs`.
     directory_ids: tuple[bytes, ...]
+    #: Those of `cordoned.log.dirs`.
+    cordoned_directory_ids: tuple[bytes, ...] = ()
     rack: str | None = None
     #: From `.kafka_cleanshutdown`; -1 after a crash.
     previous_broker_epoch: int = -1
@@ -134,13 +132,10 @@ def activate(
     )
     image = plane.write_now(registered.records)
     broker = brokers.registered(image, node_id, registered.reply)
-    records = brokers.unfence(image, settings, broker)
-    if image.metadata_version >= CORDONED_DIRECTORIES_LEVEL:
-        cordoned = BrokerRegistrationChangeRecord(
-            broker_id=node_id, broker_epoch=broker.epoch, cordoned_log_dirs=[]
-        )
-        records = [cordoned, *records]
-    plane.write_now(records)
+    cordoned = registration.cordoned_directory_ids
+    plane.write_now(
+        [*brokers.cordon(image, broker, cordoned), *brokers.unfence(image, settings, broker)]
+    )
     plane.flush_now()
     return broker.epoch
 

@@ -6,7 +6,9 @@ import asyncio
 import logging
 import secrets
 import socket
+import threading
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.base.clock import Clock, SystemClock
@@ -28,7 +30,6 @@ from headrace.broker.partitions import Partitions
 from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.checkpoints import CheckpointError
 from headrace.log.directories import DataDirectory
-from headrace.log.directory_identity import open_directories
 from headrace.log.log_manager import LogManager
 from headrace.log.open_files import OpenFiles, process_limit
 from headrace.metadata.changes import MetadataChanges
@@ -44,13 +45,15 @@ from headrace.server.coordination import (
     lead_recovered,
     offsets_topic,
 )
+from headrace.server.dynamic_settings import DynamicSettings, cordoned_ids, layers_in_force
 from headrace.server.file_limit import connections_that_fit
 from headrace.server.helper_process import HelperProcess
 from headrace.server.listener import Listener
 from headrace.server.listener_config import ListenerConfig
 from headrace.server.maintenance import Maintenance
 from headrace.server.metadata_start import NodeRegistration, activate, open_metadata_plane
-from headrace.server.recovery import recover_in_processes
+from headrace.server.node_directories import NodeDirectories, open_node_directories
+from headrace.server.recovery import StartStoppedError, recover_in_processes
 from headrace.server.registered_endpoints import date_line, registered_endpoints
 from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_layers, broker_table, controller_table
@@ -64,6 +67,7 @@ from headrace.server.transaction_coordination import (
 
 if TYPE_CHECKING:
     from headrace.server.http_status import StatusServer
+    from headrace.server.status_pages import StatusPages
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +84,8 @@ class Node:
         #: Metrics and health, where they are asked for.
         self.status: StatusServer | None = None
         self.directories: list[DataDirectory] = []
+        self._opened: NodeDirectories | None = None
+        self._stop_asked = threading.Event()
         self._sockets: list[socket.socket] = []
         self._bound: list[tuple[ListenerConfig, socket.socket]] = []
         #: Set when the node cannot go on: the reason, for whoever runs it.
@@ -90,8 +96,12 @@ class Node:
         try:
             await self._start()
         except BaseException:
-            self._let_go()
+            await self._let_go()
             raise
+
+    def ask_to_stop(self) -> None:
+        """Let a start that is still loading logs end with `StartStoppedError`; from any thread."""
+        self._stop_asked.set()
 
     async def _start(self) -> None:
         began_ms = self.clock.mono_ms()
@@ -104,36 +114,50 @@ class Node:
             (listener, self._bind(listener.host, listener.port))
             for listener in self.config.listeners
         ]
-        metrics = self.config.metrics_listener
-        metrics_socket = self._bind(*metrics) if metrics is not None else None
+        pages = await self._open_status_pages()
         self._lead_metadata()
-        self._host_partitions()
+        await self._host_partitions()
         self._coordinate()
         await self._listen()
-        if metrics_socket is not None:
-            # Few nodes of a test run are watched, so what only the pages need is loaded here.
-            from headrace.server.http_status import StatusServer
-            from headrace.server.status_pages import StatusPages
-
-            self.status = StatusServer(metrics_socket, StatusPages(self).pages)
-            await self.status.start()
+        if pages is not None:
+            pages.node_is_up()
         self.maintenance.start()
         self.plane.start_idle_records()
         node_events.tell_started(self.plane.image, self.clock.mono_ms() - began_ms)
 
+    async def _open_status_pages(self) -> StatusPages | None:
+        """Before all that may take long: whoever watches shall see that the node lives."""
+        address = self.config.metrics_listener
+        if address is None:
+            return None
+        # Few nodes of a test run are watched, so what only the pages need is loaded here.
+        from headrace.server.http_status import StatusServer
+        from headrace.server.status_pages import StatusPages
+
+        pages = StatusPages(self)
+        self.status = StatusServer(self._bind(*address), pages.pages)
+        await self.status.start()
+        return pages
+
     def _lead_metadata(self) -> None:
         """Data directories and the metadata log: this node leads it, and is registered in it."""
         config, clock = self.config, self.clock
-        self.directories = open_directories(
-            list(config.log_dirs), node_id=config.node_id, written=date_line(clock.wall_ms())
+        self._opened = open_node_directories(
+            config.log_dirs,
+            config.metadata_log_dir,
+            node_id=config.node_id,
+            written=date_line(clock.wall_ms()),
         )
-        properties = next(d.properties for d in self.directories if d.properties is not None)
-        self.cluster_id = properties.cluster_id
+        self.directories = self._opened.data
+        self.metadata_directory = self._opened.metadata
+        self.cluster_id = self._opened.cluster_id
         stops = [d.take_clean_shutdown() for d in self.directories if d.online]
         was_clean = all(clean for clean, _ in stops)
         self.plane, loaded = open_metadata_plane(
             part_configs.metadata_config(config), files=self.files, clock=clock, clean=was_clean
         )
+        self._layers = layers_in_force(config, loaded.image)
+        cordoned = config.cordoned(self._layers.values())
         self.controller_settings = replace(
             part_configs.controller_settings(config, self.cluster_id), chance=secrets.randbelow
         )
@@ -146,6 +170,7 @@ class Node:
                 broker_endpoints=registered_endpoints(self._bound, for_controller=False),
                 controller_endpoints=registered_endpoints(self._bound, for_controller=True),
                 directory_ids=tuple(d.directory_id for d in self.directories if d.directory_id),
+                cordoned_directory_ids=cordoned_ids(self.directories, cordoned),
                 rack=config.rack,
                 previous_broker_epoch=min(epoch for _, epoch in stops) if was_clean else -1,
             ),
@@ -154,20 +179,20 @@ class Node:
         layers = broker_layers(config, self.plane.image)
         node_events.tell_metadata(self.cluster_id, self.plane.image, layers)
 
-    def _host_partitions(self) -> None:
+    async def _host_partitions(self) -> None:
         """The logs on the disks, and what keeps them in step with the metadata and in shape."""
         config, clock = self.config, self.clock
+        values = self._layers.values()
         topic_configs = TopicConfigs(self._topic_defaults(self.plane.image))
         self.logs = LogManager(
             self.directories,
             config_for=lambda topic: topic_configs.of(self.plane.image, topic),
             files=self.files,
-            config=part_configs.log_manager_config(config.values),
+            config=part_configs.log_manager_config(values),
         )
-        self.logs.cordoned = config.cordoned_log_dirs
+        self.logs.cordoned = config.cordoned(values)
         self.logs.on_lost.append(lambda _: self._require_metadata_directory())
-        recover = node_events.told_recovery(recover_in_processes, clock)
-        node_events.tell_loaded(self.directories, self.logs.load(clock.wall_ms(), recover))
+        await self._load_logs()
         self.logs.on_offline.append(node_events.tell_offline)
         self.logs.on_deleted.append(node_events.tell_deleted)
         self.logs.on_compacted.append(node_events.tell_compacted)
@@ -177,7 +202,7 @@ class Node:
             self.partitions,
             self.scheduler,
             clock,
-            part_configs.maintenance_config(config.values),
+            part_configs.maintenance_config(values),
             self.cleaner,
         )
         self.maintenance.on_no_directory_left = self._give_up
@@ -194,6 +219,22 @@ class Node:
         self.plane.subscribe(node_events.tell_topics)
         self.replicas.on_removed.append(lambda gone: self.metrics.forget_topic(gone.topic))
 
+    async def _load_logs(self) -> None:
+        """In a thread, since after a crash it may take minutes; nothing else knows the logs yet."""
+        recover = node_events.told_recovery(
+            partial(recover_in_processes, go_on=self._require_wanted), self.clock
+        )
+        now_ms = self.clock.wall_ms()
+        loaded = await self.scheduler.in_thread(
+            lambda: self.logs.load(now_ms, recover, self._require_wanted)
+        )
+        node_events.tell_loaded(self.directories, loaded)
+        self._require_metadata_directory()
+
+    def _require_wanted(self) -> None:
+        if self._stop_asked.is_set():
+            raise StartStoppedError("The node was asked to stop before its logs were loaded.")
+
     def _coordinate(self) -> None:
         """The coordinators of groups and transactions, behind the partitions of their topics."""
         config, clock = self.config, self.clock
@@ -202,6 +243,7 @@ class Node:
             lambda: self.plane.image,
             self.scheduler,
             clock,
+            node_id=config.node_id,
             consumer_config=consumer_group_config(config.values),
         )
         follow_groups(self.groups, self.partitions, self.plane)
@@ -233,7 +275,7 @@ class Node:
         self.sessions = FetchSessions(
             broker_config.fetch_session_slots, lambda: secrets.randbelow(2**31 - 1) + 1
         )
-        self.preparation = BatchPreparation(self.scheduler)
+        self.preparation = BatchPreparation()
         services = Services(
             config=config,
             broker_config=broker_config,
@@ -248,12 +290,25 @@ class Node:
             cluster=ClusterView(self.plane, broker_config),
             sessions=self.sessions,
             prepare_elsewhere=self.preparation.prepare,
+            open_elsewhere=self.preparation.open,
             groups=self.groups,
             transactions=self.transactions,
             internal_topics=self.internal_topics,
         )
-        limits = part_configs.connection_limits(config.values)
+        limits = part_configs.connection_limits(self._layers.values())
         counts = ConnectionCounts(limits, connections_that_fit(process_limit(), self.files.limit))
+        own_counts = {listener: ListenerCounts(listener.name) for listener, _ in self._bound}
+        settings = DynamicSettings(
+            config,
+            BrokerIdentity(config.node_id, self.broker_epoch),
+            self.plane,
+            self.logs,
+            self.maintenance,
+            counts,
+            own_counts,
+        )
+        settings.limit_connections(self._layers)
+        self.plane.subscribe(settings.metadata_changed)
         dispatchers = {
             False: Dispatcher(broker_table(services), self.metrics, clock),
             True: Dispatcher(controller_table(services), self.metrics, clock),
@@ -269,9 +324,7 @@ class Node:
                     counts=counts,
                     clock=clock,
                     metrics=self.metrics,
-                    own_counts=ListenerCounts(
-                        listener.name, listener.connections_max, listener.creation_rate_max
-                    ),
+                    own_counts=own_counts[listener],
                     backlog=part_configs.socket_options(config).backlog,
                 )
             )
@@ -288,9 +341,12 @@ class Node:
         self.transactions.close()
         self.groups.coordinators.close()
         await self.preparation.close()
-        await self.plane.close()
+        if not await self.plane.close():
+            # The marks of all directories together vouch for the metadata log as well.
+            self.logs.complete.clear()
         self.replica_logs.close()
         await self.maintenance.stop(self.broker_epoch)
+        self.metadata_directory.close()
         self.scheduler.close()
         node_events.tell_stopped(self.directories, self.clock.mono_ms() - began_ms)
 
@@ -311,13 +367,18 @@ class Node:
         self._sockets.append(bound)
         return bound
 
-    def _let_go(self) -> None:
+    async def _let_go(self) -> None:
         """After a start that failed: others may have the ports and the directories."""
+        if self.status is not None:
+            await self.status.stop()
         for bound in self._sockets:
             bound.close()
-        for directory in self.directories:
-            directory.close()
+        # A start that was cancelled may leave a thread at work on the logs: the directories are
+        # free when it has ended.
+        self._stop_asked.set()
         self.scheduler.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def _topic_defaults(self, image: MetadataImage) -> dict[str, str]:
         return topic_defaults(broker_layers(self.config, image).values())
@@ -338,9 +399,9 @@ class Node:
 
     def _require_metadata_directory(self) -> None:
         """Without its directory the metadata log would promise what no restart finds again."""
-        for directory in self.directories:
-            if directory.path == self.config.metadata_log_dir and not directory.online:
-                self._give_up(f"The metadata log is lost with its directory: {directory.failure}")
+        directory = self.metadata_directory
+        if not directory.online:
+            self._give_up(f"The metadata log is lost with its directory: {directory.failure}")
 
     def _fail(self, error: BaseException) -> None:
         self._give_up(error.message if isinstance(error, KafkaError) else str(error))

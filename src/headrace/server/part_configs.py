@@ -4,43 +4,21 @@ Functions of `values` alone can be asked again with `BrokerLayers.values()` afte
 a broker config while the node runs.
 """
 
-from collections.abc import Mapping
-
-from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.settings.broker import BROKER_SETTINGS
-from headrace.base.settings.broker_updates import validate_broker_updates
-from headrace.base.settings.client_metrics import (
-    CLIENT_METRICS_SETTINGS,
-    validate_client_metrics_configs,
-)
-from headrace.base.settings.definition import Setting
-from headrace.base.settings.group import GROUP_SETTINGS, validate_group_configs
-from headrace.base.settings.tables.headrace import PRODUCE_VALIDATION
-from headrace.base.settings.topic import TOPIC_SETTINGS
-from headrace.base.settings.topic_checks import validate_topic_configs
 from headrace.base.settings.typed import Values, flag, integer, number, text
-from headrace.base.settings.values import SettingType
 from headrace.broker.config import BrokerConfig
 from headrace.groups.config import GroupConfig
 from headrace.log.log_registry import LogManagerConfig
-from headrace.metadata.controller.settings import ConfigCheck, ControllerSettings
-from headrace.metadata.image import ConfigResource
+from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
+from headrace.server.config_changes import config_checks, default_setting, is_list_setting
 from headrace.server.connection_limits import ConnectionLimits
 from headrace.server.listener_config import parse_map
 from headrace.server.maintenance import MaintenanceConfig
 from headrace.server.metadata_start import MetadataConfig
-from headrace.server.served_checks import check_no_java_classes
 from headrace.server.sockets import BACKLOG, SocketOptions
 
 _NEVER_IDLE_MS = (1 << 63) - 1
-_SETTINGS: dict[int, Mapping[str, Setting]] = {
-    ConfigResource.TOPIC: TOPIC_SETTINGS,
-    ConfigResource.BROKER: BROKER_SETTINGS,
-    ConfigResource.CLIENT_METRICS: CLIENT_METRICS_SETTINGS,
-    ConfigResource.GROUP: GROUP_SETTINGS,
-}
 
 
 def maintenance_config(values: Values) -> MaintenanceConfig:
@@ -132,7 +110,6 @@ def broker_config(node: NodeConfig, cluster_id: str) -> BrokerConfig:
             for listener in node.listeners
             if listener.advertised_host is not None and listener.advertised_port is not None
         ),
-        deep_validation=text(values, PRODUCE_VALIDATION) == "deep",
     )
 
 
@@ -158,46 +135,12 @@ def controller_settings(node: NodeConfig, cluster_id: str) -> ControllerSettings
     values = node.values
     return ControllerSettings(
         cluster_id=cluster_id,
+        node_id=node.node_id,
         num_partitions=integer(values, "num.partitions"),
         default_replication_factor=integer(values, "default.replication.factor"),
         min_insync_replicas=integer(values, "min.insync.replicas"),
         unclean_leader_election=flag(values, "unclean.leader.election.enable"),
-        config_checks=config_checks(values, node.topic_defaults),
+        config_checks=config_checks(node),
         is_list_setting=is_list_setting,
         default_setting=default_setting,
     )
-
-
-def is_list_setting(resource_type: int, name: str) -> bool:
-    """Whether one can append to a setting and take away from it."""
-    setting = _SETTINGS.get(resource_type, {}).get(name)
-    return setting is not None and setting.type is SettingType.LIST
-
-
-def default_setting(resource_type: int, name: str) -> str | None:
-    """What appending starts from where nothing is set: the default, not the broker's value."""
-    setting = _SETTINGS.get(resource_type, {}).get(name)
-    return setting.default_text if setting else None
-
-
-def config_checks(values: Values, defaults: Mapping[str, str]) -> dict[int, ConfigCheck]:
-    """What the controller asks before it writes a resource's complete configs."""
-    return {
-        ConfigResource.TOPIC: lambda _, configs: validate_topic_configs(configs, defaults),
-        ConfigResource.BROKER: _check_broker,
-        ConfigResource.GROUP: lambda _, configs: validate_group_configs(configs, values),
-        ConfigResource.CLIENT_METRICS: validate_client_metrics_configs,
-    }
-
-
-def _check_broker(name: str, configs: Mapping[str, str]) -> None:
-    """The broker without a name stands for all of them.
-
-    Kafka calls these an invalid request, not an invalid config (KAFKA-13609 says why it stays).
-    """
-    try:
-        validate_broker_updates(configs, per_broker=bool(name))
-        known = {key: text for key, text in configs.items() if key in BROKER_SETTINGS}
-        check_no_java_classes({key: BROKER_SETTINGS[key].parse(known[key]) for key in known})
-    except KafkaError as error:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error

@@ -5,43 +5,73 @@ from __future__ import annotations
 import os
 import pickle
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from headrace.log.recovery_tasks import RecoveryOutcome, RecoveryTask, run_recoveries
+from headrace.client.readable import is_readable
+from headrace.log.recovery_tasks import RecoveryOutcome, RecoveryTask, run_recovery
 from headrace.server.helper_frames import command, read_frame, write_frame
 
 #: Below this many bytes a helper's start would take longer than the scan itself.
 _WORTH_A_PROCESS = 256 * 1024 * 1024
+#: How often to look whether anybody still waits for a helper.
+_LOOK_S = 0.2
 
 
-def recover_in_processes(tasks: Sequence[RecoveryTask]) -> list[RecoveryOutcome]:
-    """The outcomes in the order of the tasks."""
-    total = sum(_unflushed_bytes(task) for task in tasks)
+class StartStoppedError(Exception):
+    """Somebody asked a node to stop before its logs were loaded."""
+
+
+def recover_in_processes(
+    tasks: Sequence[RecoveryTask], go_on: Callable[[], None] = lambda: None
+) -> list[RecoveryOutcome]:
+    """The outcomes in the order of the tasks.
+
+    `go_on` is called again and again, and raises if nobody wants them any more. Helpers end then
+    in the middle of a scan, as at a hard kill; whoever recovers next begins anew.
+    """
+    if sum(_unflushed_bytes(task) for task in tasks) < _WORTH_A_PROCESS:
+        return _recover_here(tasks, go_on)
+    # One log that is large goes to a helper as well: nobody could stop it here.
     count = min(len(tasks), os.cpu_count() or 1)
-    if count < 2 or total < _WORTH_A_PROCESS:
-        return run_recoveries(tasks)
     shares = [list(tasks[start::count]) for start in range(count)]
     with ThreadPoolExecutor(count) as threads:
-        results = list(threads.map(_recover_share, shares))
+        results = list(threads.map(partial(_recover_share, go_on=go_on), shares))
     outcomes = {outcome.directory: outcome for share in results for outcome in share}
     return [outcomes[task.directory] for task in tasks]
 
 
-def _recover_share(tasks: list[RecoveryTask]) -> list[RecoveryOutcome]:
+def _recover_here(
+    tasks: Sequence[RecoveryTask], go_on: Callable[[], None]
+) -> list[RecoveryOutcome]:
+    outcomes = []
+    for task in tasks:
+        go_on()
+        outcomes.append(run_recovery(task))
+    return outcomes
+
+
+def _recover_share(tasks: list[RecoveryTask], go_on: Callable[[], None]) -> list[RecoveryOutcome]:
     with subprocess.Popen(
         command(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the node, which decides
     ) as process:
         assert process.stdin is not None  # noqa: S101 - it has pipes
         assert process.stdout is not None  # noqa: S101
         try:
             write_frame(process.stdin, ("recover", tasks))
             process.stdin.close()
+            while not is_readable(process.stdout.fileno(), _LOOK_S):
+                go_on()
             kind, value = read_frame(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
-            return run_recoveries(tasks)
+            return _recover_here(tasks, go_on)
+        except BaseException:
+            process.kill()
+            raise
     if kind == "error":
         raise value
     outcomes: list[RecoveryOutcome] = value

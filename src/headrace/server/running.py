@@ -16,6 +16,7 @@ from headrace.server.allocator import keep_freed_memory
 from headrace.server.config import NodeConfig
 from headrace.server.file_limit import raise_file_limit
 from headrace.server.node import Node
+from headrace.server.recovery import StartStoppedError
 from headrace.server.time_slice import shorten_time_slice
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ def run_node(
 ) -> None:
     """Start, tell `on_ready`, serve until SIGTERM or SIGINT, stop in order.
 
+    A signal that comes while logs are loaded ends the start, and `on_ready` hears nothing.
     `before_stop` runs in a thread while the node still serves: it may wait for clients to leave.
     """
     keep_freed_memory()
@@ -66,13 +68,19 @@ async def _serve(
 
     def asked_to_stop(number: signal.Signals) -> None:
         logger.info("stopping: %s", number.name)
+        node.ask_to_stop()
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop, number)
-    await node.start()
+    try:
+        await node.start()
+    except StartStoppedError:
+        logger.info("stopped before all logs were loaded: the next start recovers them")
+        return
     _spare_the_collector()
-    on_ready(node)
+    if not stop.is_set():
+        on_ready(node)
     reason = await stopped_or_failed(node, stop)
     if reason is not None:
         logger.info("stopping: %s", reason)

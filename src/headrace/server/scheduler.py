@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Fsyncs, checkpoints, deep looks into batches: waits on disks and on C code, so few suffice.
+#: Fsyncs, checkpoints, removals: waits on disks, so few suffice.
 _THREADS = 4
 
 

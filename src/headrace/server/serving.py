@@ -51,6 +51,7 @@ from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.parked import Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.broker.produce_appends import ProduceAppends
+from headrace.broker.time_lookups import OpenElsewhere
 from headrace.broker.wakeups import Wakeups
 from headrace.log.log_manager import LogManager
 from headrace.metadata.controller.settings import ControllerSettings
@@ -88,6 +89,7 @@ class Services:
     cluster: ClusterView
     sessions: FetchSessions
     prepare_elsewhere: PrepareElsewhere
+    open_elsewhere: OpenElsewhere
     groups: Groups
     transactions: TransactionServices
     internal_topics: InternalTopics
@@ -106,7 +108,6 @@ def broker_table(services: Services) -> ApiTable:
                 s.partitions,
                 ProduceAppends(s.partitions, s.scheduler, s.metrics, wakeups),
                 s.clock,
-                s.broker_config,
                 s.prepare_elsewhere,
                 s.transactions.admission,
             ),
@@ -131,7 +132,7 @@ def broker_table(services: Services) -> ApiTable:
         (
             ApiKey.LIST_OFFSETS,
             on_each(Operation.DESCRIBE, topic),
-            ListOffsetsHandler(s.partitions),
+            ListOffsetsHandler(s.partitions, s.scheduler, s.open_elsewhere),
         ),
         (
             ApiKey.OFFSET_FOR_LEADER_EPOCH,
@@ -239,7 +240,7 @@ def _administration(services: Services) -> list[Row]:
         (
             ApiKey.INCREMENTAL_ALTER_CONFIGS,
             on_each(Operation.ALTER_CONFIGS, topic),
-            IncrementalAlterConfigsHandler(s.plane, s.controller_settings),
+            IncrementalAlterConfigsHandler(s.plane, s.controller_settings, s.broker_config.node_id),
         ),
         (
             ApiKey.DESCRIBE_CONFIGS,

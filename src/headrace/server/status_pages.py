@@ -42,16 +42,22 @@ if TYPE_CHECKING:
 
 #: Kafka's `BrokerState`.
 _RUNNING = 3
+_STARTING = "The node is starting: its logs are not loaded yet."
 
 
 class StatusPages:
-    """Made once the node's parts are there."""
+    """Made before the node has its parts, and told when it has them."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._recent = RecentTimes(node.metrics)
         self._isr_changes = IsrChanges(node.config.node_id)
-        node.plane.subscribe(self._isr_changes.metadata_changed)
+        self._has_parts = False
+
+    def node_is_up(self) -> None:
+        """From now on there is something to look at."""
+        self._node.plane.subscribe(self._isr_changes.metadata_changed)
+        self._has_parts = True
 
     @property
     def pages(self) -> dict[str, Page]:
@@ -59,6 +65,8 @@ class StatusPages:
 
     async def metrics(self) -> Answer:
         """A long page is made piece by piece: clients are served in between."""
+        if not self._has_parts:
+            return Answer.text(HTTPStatus.SERVICE_UNAVAILABLE, _STARTING)
         pieces: list[bytes] = []
         for piece in render(self._families()):
             pieces.append(piece.encode())
@@ -86,6 +94,8 @@ class StatusPages:
         return None
 
     def _unready(self) -> str | None:
+        if not self._has_parts:
+            return _STARTING
         node = self._node
         if node.plane.image.offset < 0:
             return "The metadata is not loaded yet."

@@ -34,6 +34,7 @@ from headrace.log.directories import DataDirectory
 from headrace.log.log_manager import LogManager
 from headrace.log.meta_properties import MetaProperties
 from headrace.log.open_files import OpenFiles
+from headrace.log.time_lookup import Candidate, TimestampOffset, open_candidate
 from headrace.metadata import records as r
 from headrace.metadata.controller.topics import create_topics
 from headrace.metadata.features import default_levels
@@ -221,6 +222,7 @@ class Broker:
             cluster=ClusterView(plane, config),
             sessions=self.sessions,
             prepare_elsewhere=self._prepare,
+            open_elsewhere=self._open,
             groups=self.groups,
             transactions=self.transactions,
             internal_topics=InternalTopics(
@@ -235,6 +237,9 @@ class Broker:
 
     def _prepare(self, job: Preparation, done: Callable[[Prepared], None]) -> None:
         self.scheduler.elsewhere(lambda: done(prepare(job)))
+
+    def _open(self, batch: Candidate, done: Callable[[TimestampOffset | None], None]) -> None:
+        self.scheduler.elsewhere(lambda: done(open_candidate(batch)))
 
 
 def _formatted(path: str) -> DataDirectory:

@@ -202,6 +202,37 @@ def test_aborted_transactions_are_named_to_readers_of_committed_data(broker: Bro
     assert after.aborted_transactions == []
 
 
+def test_aborted_transactions_behind_what_is_served_are_not_named(broker: Broker) -> None:
+    """A reader far behind would be told of all there are, in each answer."""
+    broker.create_topic("t")
+    for producer_id in (7, 8, 9):
+        append(broker, transactional(producer_id, 0, 2))
+        end_transaction(broker, producer_id, commit=False)
+    size = len(transactional(7, 0, 2)) + len(marker(7, 0, commit=False))
+    for offset, limit, served, named in (
+        (0, 1, [0], [7]),
+        (0, size, [0, 2], [7]),
+        (2, 1, [2], [7]),
+        (3, 1, [3], [8]),
+        (3, 2 * size, [3, 5, 6, 8], [8, 9]),
+        (0, 1 << 20, [0, 2, 3, 5, 6, 8], [7, 8, 9]),
+    ):
+        data = fetch(broker, offset, isolation_level=READ_COMMITTED, partition_bytes=limit)
+        assert offsets(data) == served
+        assert [one.producer_id for one in data.aborted_transactions or ()] == named
+
+
+def test_a_transaction_that_ends_behind_what_is_served_is_named(broker: Broker) -> None:
+    broker.create_topic("t")
+    append(broker, transactional(7, 0, 2))
+    fill(broker, 1, 1)
+    end_transaction(broker, 7, commit=False)
+    for offset, served in ((0, [0]), (2, [2])):
+        data = fetch(broker, offset, isolation_level=READ_COMMITTED, partition_bytes=1)
+        assert offsets(data) == served
+        assert [one.producer_id for one in data.aborted_transactions or ()] == [7]
+
+
 def test_a_committed_reader_is_not_woken_in_vain_by_an_open_transaction(broker: Broker) -> None:
     broker.create_topic("t")
     waiting = send_fetch(broker, ("t", 0, 0), max_wait_ms=500, isolation_level=READ_COMMITTED)

@@ -162,3 +162,16 @@ def test_aborted_transactions_are_named_to_readers_of_committed_data(
         aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions]
         assert aborted == wanted
     assert served["fetch"] == 4
+
+
+def test_aborted_transactions_behind_what_is_served_are_not_named(
+    twins: Twins, served: Counter[str]
+) -> None:
+    options: dict[str, Any] = {"isolation_level": READ_COMMITTED, "partition_bytes": 1}
+    become_known(twins, served, **options)
+    append(twins, transactional(0))
+    end_transaction(twins, commit=False)
+    for offset, wanted in ((0, []), (4, []), (6, [7]), (7, [7])):
+        data = data_of(send(twins, offset, **options))
+        assert [one.producer_id for one in data.aborted_transactions or ()] == wanted
+    assert served["fetch"] == 4

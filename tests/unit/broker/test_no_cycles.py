@@ -25,7 +25,7 @@ from headrace.protocol.messages.offset_commit import (
 )
 from headrace.protocol.messages.sync_group import SyncGroupRequest
 from headrace.protocol.schema import Request
-from tests.unit.broker.batches import batch, fetch_request, produce_request
+from tests.unit.broker.batches import NOW, batch, fetch_request, produce_request
 from tests.unit.broker.frames import Exchange
 from tests.unit.broker.harness import Broker
 from tests.unit.broker.twins import Switch, new_connection
@@ -114,10 +114,26 @@ class Rounds:
         topics = [MetadataRequestTopic(name="t")]
         assert self.send(MetadataRequest(topics=topics)).response.topics[0].error_code == 0
 
-    def list_offsets(self) -> None:
-        partition = ListOffsetsPartition(partition_index=0, timestamp=-1)
+    def list_offsets(self, timestamp: int = -1, index: int = 0) -> Exchange:
+        partition = ListOffsetsPartition(partition_index=index, timestamp=timestamp)
         topic = ListOffsetsTopic(name="t", partitions=[partition])
-        assert self.send(ListOffsetsRequest(topics=[topic])).is_answered
+        return self.send(ListOffsetsRequest(topics=[topic]))
+
+    def list_latest_offsets(self) -> None:
+        assert self.list_offsets().is_answered
+
+    def look_up_a_time(self) -> None:
+        assert self.list_offsets(NOW).is_answered
+
+    def look_up_a_time_elsewhere(self) -> None:
+        if self.broker.partition("t", 1).log.log_end_offset == 0:
+            self.send(produce_request(("t", 1, batch(5_000))), 8)
+        self.broker.scheduler.hold = True
+        waiting = self.list_offsets(NOW, 1)
+        assert not waiting.is_answered
+        self.broker.scheduler.release()
+        self.broker.scheduler.hold = False
+        assert waiting.is_answered
 
     def commit(self, client: str = "committer") -> None:
         self.number += 1
@@ -185,7 +201,9 @@ KINDS: dict[str, Callable[[Rounds], None]] = {
     "a fetch that is abandoned": Rounds.abandon,
     "a connection": Rounds.come_and_go,
     "metadata": Rounds.metadata,
-    "list offsets": Rounds.list_offsets,
+    "list offsets": Rounds.list_latest_offsets,
+    "a lookup by time": Rounds.look_up_a_time,
+    "a lookup by time that waits": Rounds.look_up_a_time_elsewhere,
     "a commit": Rounds.commit,
     "a heartbeat": Rounds.beat,
     "a heartbeat in a consumer group": Rounds.beat_in_a_consumer_group,

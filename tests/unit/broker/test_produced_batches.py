@@ -6,7 +6,7 @@ import pytest
 
 from headrace.base.errors import ErrorCode
 from headrace.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from headrace.records.batch import stamp_crc
+from headrace.records.batch import MAX_TIMESTAMP_POSITION, stamp_crc
 from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec
 from headrace.records.reader import read_batch
@@ -221,6 +221,51 @@ def test_deep_validation_looks_into_every_batch(tmp_path: Path) -> None:
     )
     assert produce(broker, batch(3)).error_code == ErrorCode.NONE
     broker.close()
+
+
+def test_deep_validation_names_every_record_from_another_age(tmp_path: Path) -> None:
+    broker = Broker(tmp_path, overrides={"headrace.produce.validation": "deep"})
+    broker.create_topic("t", message_timestamp_before_max_ms="5000")
+    broker.create_topic("stamped", message_timestamp_type="LogAppendTime")
+    times = (NOW, NOW + 3_600_000, NOW + 3_600_001, -1, NOW - 5_000, NOW - 5_001, NOW)
+    data = build_batch([Record(n, time, b"k", b"v") for n, time in enumerate(times)])
+    data[MAX_TIMESTAMP_POSITION : MAX_TIMESTAMP_POSITION + 8] = NOW.to_bytes(8, "big")
+    stamp_crc(data, 0, len(data))
+    result = produce(broker, data)
+    assert result.error_code == ErrorCode.INVALID_TIMESTAMP
+    assert [error.batch_index for error in result.record_errors] == [2, 5]
+    assert broker.metrics.keyless_records == 0
+    assert end_offset(broker) == 0
+    assert produce(broker, data, "stamped").error_code == ErrorCode.NONE
+    broker.close()
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_large_batch_is_looked_into_elsewhere_however_few_its_records(
+    broker: Broker, codec: Codec
+) -> None:
+    broker.create_topic("t", compression_type="zstd")
+    broker.scheduler.hold = True
+    data = batch(value=bytes(100_000), codec=codec)
+    waiting = broker.send(produce_request(("t", 0, data)), PRODUCE_BY_NAME)
+    assert not waiting.is_answered
+    assert produce(broker, batch(64)).error_code == ErrorCode.NONE
+    broker.scheduler.release()
+    assert waiting.response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+
+
+def test_many_small_batches_together_are_not_all_looked_into_on_the_spot(broker: Broker) -> None:
+    broker.create_topic("t", 10, compression_type="zstd")
+    broker.scheduler.hold = True
+    data = batch(value=bytes(2_000))
+    waiting = broker.send(
+        produce_request(*(("t", index, data) for index in range(10))), PRODUCE_BY_NAME
+    )
+    assert not waiting.is_answered
+    assert len(broker.scheduler.held) == 3
+    broker.scheduler.release()
+    results = waiting.response.responses[0].partition_responses
+    assert [result.error_code for result in results] == [ErrorCode.NONE] * 10
 
 
 # Idempotence

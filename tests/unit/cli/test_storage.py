@@ -61,6 +61,24 @@ def test_format_then_info(config: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert voters.is_file()
 
 
+def test_a_metadata_directory_of_its_own_is_formatted_too(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metadata = config.parent / "metadata"
+    with config.open("a", encoding="utf-8") as file:
+        file.write(f"metadata.log.dir={metadata}\n")
+    assert storage("format", config, "-t", CLUSTER, "--standalone") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" with ")[0] for line in lines[1:]] == [
+        f"Formatting data directory {config.parent / 'd1'}",
+        f"Formatting data directory {config.parent / 'd2'}",
+        f"Formatting dynamic metadata voter directory {metadata}",
+    ]
+    properties = read_meta_properties(str(metadata))
+    assert properties is not None
+    assert (properties.cluster_id, properties.node_id) == (CLUSTER, 7)
+
+
 def test_what_is_printed_is_json_on_request(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.append import AppendOrigin
+from headrace.log.file_slice import FileSlice
 from headrace.log.partition_log import PartitionLog
 from headrace.records.batch import read_header
 from headrace.records.reader import read_records
@@ -113,6 +114,30 @@ def test_more_than_a_segment_holds_is_refused(tmp_path: Path) -> None:
     assert log.log_end_offset == 0
 
 
+@pytest.mark.parametrize("lazy_from", [0, 1 << 62])
+def test_a_read_says_where_the_next_one_goes_on(tmp_path: Path, lazy_from: int) -> None:
+    log = new_log(tmp_path)
+    for _ in range(4):
+        append(log, batch(10))
+    size = len(batch(10))
+    log.roll(NOW)
+    append(log, batch(10))
+
+    def following(offset: int, max_bytes: int, end_offset: int = 50) -> int:
+        read, end = log.read_or_slice(
+            offset, max_bytes, end_offset=end_offset, at_least_one=True, lazy_from=lazy_from
+        )
+        assert isinstance(read, FileSlice) is (lazy_from == 0)
+        return end
+
+    for _ in range(2):  # the second time, places are remembered
+        assert following(0, 1) == following(5, size) == 10
+        assert following(10, 2 * size) == 30
+        assert following(10, 10 * size) == 40  # the next segment
+        assert following(10, 10 * size, end_offset=35) == 35
+        assert following(40, 10 * size) == following(40, 1) == 50
+
+
 class _Model:
     """What a log has to return, from a list of batches as (first, last, size)."""
 
@@ -139,7 +164,12 @@ def _check_reads(log: PartitionLog, model: _Model, data: st.DataObject) -> None:
         offset = data.draw(st.integers(0, end))
         end_offset = data.draw(st.integers(0, end))
         max_bytes = data.draw(st.sampled_from([1, 300, 1000, 5000, 1 << 20]))
-        found = spans(log.read(offset, max_bytes, end_offset=end_offset))
+        read, following = log.read_or_slice(
+            offset, max_bytes, end_offset=end_offset, at_least_one=True, lazy_from=1 << 62
+        )
+        assert isinstance(read, bytes)
+        found = spans(read)
+        assert not found or found[-1][1] < following
         allowed = model.read(offset, max_bytes, end_offset)
         # A read may stop early, at an indexed batch or a segment's end, but never return nothing.
         assert found == allowed[: len(found)]

@@ -69,6 +69,16 @@ def test_equal_offsets_are_not_written_again(tmp_path: Path) -> None:
     assert checkpoint.write({("a", 0): 2})
 
 
+def test_what_is_to_be_kept_stands_in_every_later_write(tmp_path: Path) -> None:
+    OffsetCheckpoint(str(tmp_path), CLEANER_CHECKPOINT).write({("a", 0): 1, ("b", 0): 2})
+    checkpoint = OffsetCheckpoint(str(tmp_path), CLEANER_CHECKPOINT)
+    checkpoint.keep([("a", 0), ("z", 9)])
+    checkpoint.write({("c", 0): 3})
+    assert checkpoint.read() == {("a", 0): 1, ("c", 0): 3}
+    checkpoint.write({})
+    assert checkpoint.read() == {("a", 0): 1}
+
+
 def test_a_failed_write_keeps_the_old_file_and_is_tried_again(tmp_path: Path) -> None:
     checkpoint = OffsetCheckpoint(str(tmp_path), CLEANER_CHECKPOINT)
     checkpoint.write({("a", 0): 1})

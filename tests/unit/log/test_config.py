@@ -10,7 +10,7 @@ FACTS = {
     "segment.bytes": ("segment_bytes", "1048576", 1_048_576),
     "retention.ms": ("retention_ms", "-1", -1),
     "min.cleanable.dirty.ratio": ("min_cleanable_dirty_ratio", "0.1", 0.1),
-    "preallocate": ("preallocate", "TRUE", True),
+    "unclean.leader.election.enable": ("unclean_leader_election_enable", "TRUE", True),
     "message.timestamp.type": ("message_timestamp_type", "LogAppendTime", "LogAppendTime"),
     "cleanup.policy": ("cleanup_policy", "compact, delete", frozenset({"compact", "delete"})),
 }
@@ -31,7 +31,9 @@ def test_tests_may_have_segments_smaller_than_the_limit() -> None:
     assert LogConfig.from_settings(settings).segment_bytes == 1000
 
 
-@pytest.mark.parametrize(("name", "text"), [("segment.ms", "soon"), ("preallocate", "yes")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("segment.ms", "soon"), ("unclean.leader.election.enable", "yes")]
+)
 def test_a_value_of_the_wrong_type_is_refused_with_its_name(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=name):
         LogConfig.from_settings({name: text})

@@ -9,7 +9,17 @@ import pytest
 
 from headrace.base.errors import ErrorCode
 from headrace.log.errors import LogDirFailure
-from tests.unit.log.samples import NOW, append, batch, everything, new_log, produce, reload, spans
+from tests.unit.log.samples import (
+    NOW,
+    append,
+    batch,
+    everything,
+    file_names,
+    new_log,
+    produce,
+    reload,
+    spans,
+)
 
 
 def _failing(code: int) -> Callable[..., int]:
@@ -203,6 +213,32 @@ def test_an_epoch_that_cannot_be_stored_is_not_taken_for_stored(
             log.append_as_leader(batch(1), leader_epoch=3, now_ms=NOW)
     log.append_as_leader(batch(1), leader_epoch=3, now_ms=NOW)
     assert Path(log.leader_epochs.path).read_text() == "0\n1\n3 0\n"
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("kind", [".index", ".timeindex"])
+def test_a_roll_that_fails_half_way_leaves_nothing_that_could_hide_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, clean: bool
+) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(3))
+    real = os.open
+
+    def refuse(path: str, *args: int) -> int:
+        if path.endswith(f"{3:020d}{kind}"):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return real(path, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(LogDirFailure):
+            log.roll(NOW)
+    assert f"{3:020d}.log" not in file_names(log)
+    append(log, batch(2))
+    log.close(clean=clean)
+    again = reload(log, clean=clean)
+    assert spans(everything(again)) == [(0, 2), (3, 4)]
+    assert append(again, batch(1)).base_offset == 5
 
 
 def test_a_roll_that_fails_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,11 +73,28 @@ def test_truncation_keeps_the_epoch_in_force(tmp_path: Path) -> None:
     assert again.entries == []
 
 
-def test_a_leader_notes_its_epoch_before_it_writes(tmp_path: Path) -> None:
+def test_an_epoch_in_which_nobody_wrote_yet_begins_at_the_log_end(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    epochs = log.leader_epochs
+    log.start_leader_epoch(1)
+    assert epochs.end_offset_for(1, 0) == (1, 0)
+    assert epochs.end_offset_for(0, 0) == (0, 0)
+    append(log, batch(3), leader_epoch=1)
+    log.start_leader_epoch(4)
+    for end in (3, 5):
+        assert epochs.end_offset_for(4, end) == (4, end)
+        assert epochs.end_offset_for(2, end) == epochs.end_offset_for(1, end) == (1, end)
+    assert epochs.end_offset_for(5, 3) == (-1, -1)
+    assert Path(epochs.path).read_text() == "0\n1\n1 0\n"
+    append(log, batch(2), leader_epoch=4)
+    assert _listed(epochs) == [(1, 0), (4, 3)]
+    assert [epochs.end_offset_for(epoch, 5) for epoch in (1, 2, 4)] == [(1, 3), (1, 3), (4, 5)]
+
+
+def test_an_epoch_that_was_noted_before_anybody_wrote_goes_with_a_cut(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     append(log, batch(3), leader_epoch=1)
-    log.start_leader_epoch(2)
-    log.start_leader_epoch(2)
+    log.assign_epoch(2, 3)
     assert _listed(log.leader_epochs) == [(1, 0), (2, 3)]
     log.truncate_to(3, NOW)
     assert _listed(log.leader_epochs) == [(1, 0)]

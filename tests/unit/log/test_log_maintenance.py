@@ -11,6 +11,7 @@ from headrace.base.uuids import random_uuid
 from headrace.log.cleaner.job import CleaningError
 from headrace.log.cleaner.run import run
 from headrace.log.config import LogConfig
+from headrace.log.errors import LogDirFailure
 from headrace.log.log_maintenance import LogMaintenance
 from headrace.log.log_manager import LogManager
 from headrace.log.log_registry import LogManagerConfig
@@ -67,6 +68,33 @@ def test_a_retention_pass_visits_every_log_in_pieces(manager: LogManager) -> Non
     kill(manager)
 
 
+def test_a_retention_pass_that_a_full_disk_hinders_visits_every_log_and_then_says_so(
+    manager: LogManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [make(manager, "short", n) for n in range(3)]
+    for log in logs:
+        for _ in range(3):
+            append(log, batch(1, value=b"x" * 60))
+    maintenance = LogMaintenance(manager)
+    real = os.rename
+
+    def refuse(old: str, new: str) -> None:
+        if old.startswith(logs[1].directory):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), old)
+        real(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", refuse)
+        assert maintenance.retain(NOW + 5000, end_offset, budget=2)
+        with pytest.raises(LogDirFailure, match="No space left on device"):
+            maintenance.retain(NOW + 5000, end_offset, budget=2)
+    assert [len(log.segments) for log in logs] == [1, 4, 1]
+    assert not maintenance.retain(NOW + 5000, end_offset)
+    assert [len(log.segments) for log in logs] == [1, 1, 1]
+    assert len(manager.online) == 1
+    kill(manager)
+
+
 def test_retention_never_passes_the_high_watermark(manager: LogManager) -> None:
     log = make(manager, "short")
     for _ in range(3):
@@ -114,6 +142,22 @@ def test_logs_that_rolled_a_segment_are_due_for_a_flush(manager: LogManager) -> 
     assert maintenance.logs_to_flush(NOW) == [rolled]
     rolled.flush(NOW)
     assert maintenance.logs_to_flush(NOW) == []
+    kill(manager)
+
+
+def test_logs_that_are_always_due_for_a_flush_take_turns(manager: LogManager) -> None:
+    logs = [make(manager, "c", n) for n in range(5)]
+    for log in logs:
+        append(log, batch(1))
+        log.roll(NOW)
+    quiet = make(manager, "quiet")
+    maintenance = LogMaintenance(manager)
+    looks = [maintenance.logs_to_flush(NOW, limit=2) for _ in range(5)]
+    assert all(len(look) == 2 for look in looks)
+    assert [log for look in looks for log in look] == logs + logs
+    manager.delete([("c", n) for n in range(4)], NOW)
+    assert maintenance.logs_to_flush(NOW, limit=2) == [logs[4]]
+    assert not quiet.needs_flush(NOW)
     kill(manager)
 
 
@@ -398,6 +442,54 @@ def test_a_disk_that_fails_while_a_swap_waits_goes_offline(manager: LogManager) 
     sync.error = OSError(errno.EIO, "Input/output error")
     assert not finished(steps)
     assert manager.online == []
+
+
+def test_a_swap_that_cannot_be_prepared_is_dropped_and_made_again(manager: LogManager) -> None:
+    log = dirty_log(manager)
+    before = contents(log)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    steps = maintenance.swap_in(job, run(job), NOW)
+    sync = next(steps)
+    sync.error = OSError(errno.EMFILE, "Too many open files")
+    with pytest.raises(LogDirFailure):
+        next(steps)
+    assert swap_files(log) == []
+    assert contents(log) == before
+    assert log.failure is None
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    kill(manager)
+
+
+def test_files_that_a_full_disk_cannot_remove_are_tried_at_the_next_look(
+    manager: LogManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = dirty_log(manager)
+    maintenance = LogMaintenance(manager)
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    assert maintenance.finish_clean_job(job, run(job), NOW)
+    (removal,) = maintenance.take_due_files(NOW)
+
+    def refuse(path: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refuse)
+        removal.run()
+    maintenance.finish_removal(removal)
+    assert len(manager.online) == 1
+    assert log.failure is None
+    assert maintenance.take_due_files(NOW) == []  # or this look would never end
+    (again,) = maintenance.take_due_files(NOW + 1)
+    assert again.paths == removal.paths
+    again.run()
+    assert again.error is None
+    kill(manager)
 
 
 def test_files_that_cannot_be_removed_take_their_directory_offline(

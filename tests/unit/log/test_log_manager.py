@@ -224,6 +224,16 @@ def test_cordoned_directories_get_no_new_partitions(tmp_path: Path) -> None:
     kill(manager)
 
 
+def test_a_partition_that_was_given_to_a_wholly_cordoned_node_still_gets_a_log(
+    tmp_path: Path,
+) -> None:
+    manager = start(format_directories(tmp_path / "1", tmp_path / "2"))
+    manager.cordoned = frozenset(directory.path for directory in manager.directories)
+    logs = [make(manager, "a", n) for n in range(3)]
+    assert {manager.directory_of(log).path for log in logs} == {manager.directories[0].path}
+    kill(manager)
+
+
 def test_creating_again_returns_the_log(tmp_path: Path) -> None:
     manager = start(format_directories(tmp_path))
     log = make(manager, "a", records=2)

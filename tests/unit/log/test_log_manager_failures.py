@@ -1,6 +1,7 @@
 """A disk that fails takes its directory; the node lives on as long as another one works."""
 
 import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -78,6 +79,26 @@ def test_a_full_disk_or_too_few_descriptors_are_no_broken_disk(tmp_path: Path) -
     kill(manager)
 
 
+def test_a_log_that_refuses_all_work_takes_its_directory_even_if_the_disk_is_only_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failed fsync may have dropped what was acknowledged, whatever it says was the cause."""
+    manager, _ = manager_with_two_disks(tmp_path)
+    log = manager.logs["a", 0]
+
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", refuse)
+        with pytest.raises(LogDirFailure):
+            log.flush()
+    assert log.failure is not None
+    assert len(manager.handle_failure(log.failure)) == 2
+    assert len(manager.online) == 1
+    kill(manager)
+
+
 def test_a_directory_that_vanishes_is_noticed_when_a_partition_is_made(tmp_path: Path) -> None:
     paths = format_directories(tmp_path / "1", tmp_path / "2")
     manager = start(paths)
@@ -138,6 +159,37 @@ def test_a_partition_that_cannot_be_recovered_keeps_its_directory_unclean(tmp_pa
     metadata.write_text(text)
     manager = start([path])
     assert manager.logs["a", 0].log_end_offset == 2
+    kill(manager)
+
+
+def test_a_partition_that_cannot_be_loaded_keeps_its_offsets_for_when_it_is_mended(
+    tmp_path: Path,
+) -> None:
+    (path,) = format_directories(tmp_path)
+    manager = start([path])
+    log = manager.create("a", 0, topic_id=TOPIC_ID, now_ms=NOW)
+    append(log, batch(3))
+    append(manager.create("b", 0, topic_id=TOPIC_ID, now_ms=NOW), batch(1))
+    log.delete_records_before(2)
+    manager.cleaning.offsets["a", 0] = 3
+    stop(manager)
+    metadata = Path(path, "a-0", "partition.metadata")
+    text = metadata.read_text()
+    metadata.write_text("rubbish")
+    manager = start([path])
+    assert list(manager.logs) == [("b", 0)]
+    LogMaintenance(manager).checkpoints().run()
+    stop(manager)
+    offsets = {name: one.read() for name, one in manager.directories[0].checkpoints.items()}
+    assert {name: found["a", 0] for name, found in offsets.items()} == {
+        "recovery-point-offset-checkpoint": 3,
+        "log-start-offset-checkpoint": 2,
+        "replication-offset-checkpoint": 3,
+        "cleaner-offset-checkpoint": 3,
+    }
+    metadata.write_text(text)
+    manager = start([path])
+    assert manager.logs["a", 0].log_start_offset == 2
     kill(manager)
 
 

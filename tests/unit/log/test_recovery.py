@@ -242,6 +242,19 @@ def test_producers_transactions_and_aborts_survive_a_kill(tmp_path: Path) -> Non
     kill(again)
 
 
+def test_a_recovery_that_begins_at_an_abort_notes_it_once(tmp_path: Path) -> None:
+    log = new_log(tmp_path, index_interval_bytes=0)
+    produce(log, 7, 0, transactional=True)
+    end_transaction(log, 7, 0, commit=False)
+    log.flush()
+    aborted = log.aborted_transactions(0, 2)
+    kill(log)
+    again = reload(log, clean=False)
+    assert again.recovery_point == 2
+    assert again.aborted_transactions(0, 2) == aborted
+    assert len(_index_bytes(log)[f"{0:020d}.txnindex"]) == 34
+
+
 def test_leader_epochs_lost_with_their_file_are_read_from_the_batches(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     for epoch in (1, 1, 3, 5):
@@ -356,6 +369,31 @@ def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:
     again = reload(log, clean=True, log_start_offset=100)
     assert (again.log_start_offset, again.log_end_offset) == (100, 100)
     assert append(again, batch(1)).base_offset == 100
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_empty_segment_that_the_one_before_it_has_grown_past_hides_nothing(
+    tmp_path: Path, clean: bool
+) -> None:
+    log = new_log(tmp_path)
+    for sequence in range(3):
+        produce(log, 7, sequence)
+    log.close(clean)
+    _log_path(log, 1).touch()
+    again = reload(log, clean=clean)
+    assert again.segments.base_offsets == [0]
+    assert not _log_path(log, 1).exists()
+    assert produce(again, 7, 2).duplicate
+    assert produce(again, 7, 3).base_offset == 3
+    assert len(spans(everything(again))) == 4
+
+
+def test_an_empty_segment_at_the_end_of_the_log_stays(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(3))
+    log.roll(NOW)
+    log.close()
+    assert reload(log, clean=True).segments.base_offsets == [0, 3]
 
 
 def test_an_empty_directory_becomes_an_empty_log(tmp_path: Path) -> None:

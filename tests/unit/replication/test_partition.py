@@ -191,3 +191,20 @@ def test_nothing_beyond_the_high_watermark_is_deleted(partition: Partition) -> N
             partition.delete_records_before(offset)
         assert caught.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert partition.delete_records_before(-1) == 3
+
+
+def test_an_epoch_is_known_from_the_moment_it_is_led_without_a_write(tmp_path: Path) -> None:
+    """A client that was told of it (ListOffsets) would take an unknown one for a log cut off."""
+    made = Partition("t", 0, TOPIC_ID, lambda _: new_log(tmp_path), NODE)
+    made.lead_or_follow(leading(epoch=2))
+    log = made.log
+    assert log.leader_epochs.end_offset_for(2, 0) == (2, 0)
+    append(made, 3)
+    made.lead_or_follow(leading(epoch=5))
+    stored = Path(log.leader_epochs.path).read_text()
+    ends = {epoch: log.leader_epochs.end_offset_for(epoch, 3) for epoch in (1, 2, 4, 5, 6)}
+    assert ends == {1: (1, 0), 2: (2, 3), 4: (2, 3), 5: (5, 3), 6: (-1, -1)}
+    assert Path(log.leader_epochs.path).read_text() == stored == "0\n1\n2 0\n"
+    made.lead_or_follow(leading(epoch=6, leader=2))
+    assert log.leader_epochs.end_offset_for(6, 3) == (-1, -1)
+    log.close(clean=False)

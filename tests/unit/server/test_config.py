@@ -1,3 +1,4 @@
+import os
 from collections.abc import Mapping
 
 import pytest
@@ -84,7 +85,18 @@ def test_directories_come_from_log_dirs_or_else_log_dir() -> None:
     node = config({"log.dir": "/one", "log.dirs": "/a, /b", "metadata.log.dir": "/m"})
     assert node.log_dirs == ("/a", "/b")
     assert node.metadata_log_dir == "/m"
-    assert config({"log.dirs": "/a,/b", "cordoned.log.dirs": "*"}).cordoned_log_dirs == {"/a", "/b"}
+    node = config({"log.dirs": "/a,/b", "cordoned.log.dirs": "*"})
+    assert node.cordoned(node.values) == {"/a", "/b"}
+
+
+def test_directories_are_compared_as_absolute_paths_and_described_as_they_were_typed() -> None:
+    typed = {"log.dirs": "/a/,b", "cordoned.log.dirs": "/a/", "metadata.log.dir": "/c/../a"}
+    node = config(typed)
+    assert node.log_dirs == ("/a", os.path.abspath("b"))
+    assert node.cordoned(node.values) == {"/a"}
+    assert node.metadata_log_dir == "/a"
+    assert config({"log.dirs": "/a/"}).metadata_log_dir == "/a"
+    assert {name: node.properties[name] for name in typed} == typed
 
 
 def test_the_quorum_is_given_by_voters_or_bootstrap_servers() -> None:

@@ -52,9 +52,9 @@ def test_an_assignor_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -
     assert "com.example.Mine" in (refusal.value.message or "")
 
 
-def test_a_group_may_differ_from_the_cluster_and_the_cluster_from_the_file() -> None:
+def test_a_group_may_differ_from_its_broker_and_that_from_the_cluster_and_the_file() -> None:
     configs: dict[Any, Mapping[str, str]] = {}
-    settings = group_settings(lambda: MetadataImage(configs=configs))
+    settings = group_settings(lambda: MetadataImage(configs=configs), 1)
     config = ConsumerGroupConfig()
     assert config.timing(settings("g")).assignment_interval_ms == 1_000
     configs[ConfigResource.BROKER, ""] = {"group.consumer.assignment.interval.ms": "2000"}
@@ -66,3 +66,7 @@ def test_a_group_may_differ_from_the_cluster_and_the_cluster_from_the_file() -> 
     timing = config.timing(settings("g"))
     assert (timing.assignment_interval_ms, timing.session_timeout_ms) == (3_000, 50_000)
     assert config.timing(settings("other")).assignment_interval_ms == 2_000
+    configs[ConfigResource.BROKER, "1"] = {"group.consumer.assignment.interval.ms": "2500"}
+    configs[ConfigResource.BROKER, "2"] = {"group.consumer.assignment.interval.ms": "9000"}
+    assert config.timing(settings("other")).assignment_interval_ms == 2_500
+    assert config.timing(settings("g")).assignment_interval_ms == 3_000

@@ -359,3 +359,21 @@ def test_refused_connections_are_told_once_and_then_counted(
     run(Setup(connections_max=0), story)
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
     assert "4 more were refused" in caplog.text
+
+
+def test_limits_that_change_hold_for_those_who_come_from_then_on() -> None:
+    counts = ConnectionCounts(ConnectionLimits())
+    own = ListenerCounts("PLAINTEXT")
+    for _ in range(3):
+        assert counts.admit("10.0.0.1", 0, own) is None
+    counts.change(ConnectionLimits(connections_per_ip_max=2))
+    assert counts.admit("10.0.0.1", 0, own) == "max.connections.per.ip of 2 is reached"
+    assert counts.admit("10.0.0.2", 0, own) is None
+    counts.change(ConnectionLimits(creation_rate_max=1))
+    assert counts.admit("10.0.0.2", 0, own) is None
+    assert counts.admit("10.0.0.2", 0, own) == "max.connection.creation.rate of 1 is reached"
+    counts.change(ConnectionLimits())
+    own.change(5, 1000)
+    refusal = counts.admit("10.0.0.2", 0, own)
+    assert refusal == "listener.name.plaintext.max.connections of 5 is reached"
+    assert len(counts) == 5

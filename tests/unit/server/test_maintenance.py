@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import errno
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +19,17 @@ from headrace.log.checkpoints import (
     RECOVERY_POINT_CHECKPOINT,
     OffsetCheckpoint,
 )
+from headrace.log.cleaner.job import CleaningError
 from headrace.log.directories import DataDirectory
 from headrace.server import maintenance as maintenance_module
 from headrace.server.helper_process import HelperDiedError
 from headrace.server.node import Node
+from headrace.server.part_configs import maintenance_config
 from headrace.testing.topics import create_topic, delete_topics
 from tests.support.talk import consume, produce
 from tests.unit.server.nodes import formatted, run, with_client
 
+_NOTHING: Mapping[str, str] = {}
 #: So that a test alone decides when something happens.
 _NEVER = {
     "log.retention.check.interval.ms": "86400000",
@@ -175,6 +180,113 @@ def test_a_cleaner_that_dies_leaves_the_log_as_it_was(
     assert "the cleaner process ended unexpectedly" in caplog.text
 
 
+def test_a_full_disk_is_tried_once_for_each_log_and_then_left_until_the_next_round(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(node: Node) -> None:
+        for topic in ("a", "b"):
+            await with_client(node, lambda client, topic=topic: make_dirty(client, topic))  # type: ignore[misc]
+        tried: list[str] = []
+
+        async def find_no_room(job: str, argument: Any) -> object:
+            tried.append(argument.topic)
+            if len(tried) > 10:
+                raise HelperDiedError("this would go on for ever")
+            raise CleaningError("No space left on device", errno.ENOSPC)
+
+        run_really, node.cleaner.run = node.cleaner.run, find_no_room  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        assert sorted(tried) == ["a", "b"]
+        await node.maintenance.compact()
+        assert sorted(tried) == ["a", "a", "b", "b"]
+        node.cleaner.run = run_really  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        for topic in ("a", "b"):
+            kept = await with_client(node, lambda client, topic=topic: consume(client, topic))  # type: ignore[misc]
+            assert len(kept) < 19
+
+    on_node(tmp_path, story)
+    assert "No space left on device" in caplog.text
+
+
+def test_what_goes_wrong_in_the_cleaner_costs_its_log_compaction_and_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(node: Node) -> None:
+        def make_both(client: KafkaClient) -> None:
+            make_dirty(client, "bad", {"cleanup.policy": "compact,delete", "retention.ms": "1000"})
+            make_dirty(client, "good")
+
+        await with_client(node, make_both)
+        run_really = node.cleaner.run
+
+        async def fail_for_bad(job: str, argument: Any) -> object:
+            if argument.topic == "bad":
+                raise MemoryError("no memory for its keys")
+            return await run_really(job, argument)
+
+        node.cleaner.run = fail_for_bad  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        assert len(await with_client(node, lambda client: consume(client, "good"))) < 19
+        # As with data that cannot be read: it is told in the metrics, and not tried again.
+        assert node.logs.cleaning.uncleanable == {("bad", 0): "MemoryError: no memory for its keys"}
+        log = node.partitions.require("bad", 0).log
+        assert log.log_start_offset == 0
+        await node.maintenance.retain()
+        assert log.log_start_offset > 0
+
+    on_node(tmp_path, story)
+    assert "no memory for its keys" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("setting", "work"),
+    [
+        ("log.cleaner.backoff.ms", "compact"),
+        ("log.flush.offset.checkpoint.interval.ms", "write_checkpoints"),
+    ],
+)
+def test_an_interval_of_0_leaves_the_loop_to_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, work: str
+) -> None:
+    rounds = 0
+
+    async def count(self: object) -> None:
+        nonlocal rounds
+        rounds += 1
+
+    monkeypatch.setattr(maintenance_module.Maintenance, work, count)
+
+    async def story(node: Node) -> None:
+        turns = 0
+        while rounds < 2:
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 100
+
+    on_node(tmp_path, story, **{setting: "0"})
+
+
+def test_a_new_pause_of_the_cleaner_counts_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = 0
+
+    async def count(self: object) -> None:
+        nonlocal rounds
+        rounds += 1
+
+    monkeypatch.setattr(maintenance_module.Maintenance, "compact", count)
+
+    async def story(node: Node) -> None:
+        config = maintenance_config({**node.config.values, "log.cleaner.backoff.ms": 1})
+        node.maintenance.reconfigure(config)  # a pause of a day has begun
+        while rounds < 3:  # noqa: ASYNC110 - counts what a task does
+            await asyncio.sleep(0.001)
+
+    on_node(tmp_path, story)
+
+
 def test_work_that_fails_once_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -201,17 +313,20 @@ def names(directory: str, pattern: str) -> list[str]:
     return sorted(path.name for path in Path(directory).glob(pattern))
 
 
-def make_dirty(client: KafkaClient) -> None:
+def make_dirty(
+    client: KafkaClient, topic: str = "compacted", settings: Mapping[str, str] = _NOTHING
+) -> None:
     """A compacted topic whose first segments hold many values of two keys."""
     configs = {
         "cleanup.policy": "compact",
         "min.cleanable.dirty.ratio": "0",
         "segment.ms": "1",
         "segment.bytes": "1048576",
+        **settings,
     }
-    create_topic(client, "compacted", 1, configs)
+    create_topic(client, topic, 1, configs)
     failures: list[object] = []
-    sender = RecordSender(client, "compacted", ProducerConfig(), lambda *e: failures.append(e))
+    sender = RecordSender(client, topic, ProducerConfig(), lambda *e: failures.append(e))
     sender.start()
     timestamp = 1_000
 
@@ -228,7 +343,7 @@ def make_dirty(client: KafkaClient) -> None:
     put(b"b", b"last")
     put(b"c", b"end")
     assert not failures
-    assert len(consume(client, "compacted")) == 19
+    assert len(consume(client, topic)) == 19
 
 
 def test_rounds_of_checkpoints_follow_each_other_however_close_they_come(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -19,7 +20,9 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.client.blocking import KafkaClient
 from headrace.log.directories import CLEAN_SHUTDOWN_FILE, DataDirectoryError
 from headrace.log.errors import LogDirFailure
+from headrace.metadata.controller.result import ControllerResult
 from headrace.metadata.features import SUPPORTED
+from headrace.metadata.records import NoOpRecord
 from headrace.server.config import NodeConfig
 from headrace.server.node import Node
 from headrace.server.sockets import BindError
@@ -128,9 +131,12 @@ def test_a_directory_that_another_node_uses_is_refused_and_left_alone(tmp_path: 
     run(config, story)
 
 
-def test_a_node_whose_directories_are_removed_gives_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", ["data", "data/", "away/../data"])
+def test_a_node_whose_directories_are_removed_gives_up(tmp_path: Path, typed: str) -> None:
+    config = formatted(tmp_path, {"log.dirs": f"{tmp_path}/{typed}"})
+
     async def story() -> str:
-        node = Node(formatted(tmp_path / "data"))
+        node = Node(config)
         await node.start()
         shutil.rmtree(tmp_path / "data")
         await node.maintenance.write_checkpoints()
@@ -141,6 +147,29 @@ def test_a_node_whose_directories_are_removed_gives_up(tmp_path: Path) -> None:
         return node.failed.result()
 
     assert "metadata log is lost" in asyncio.run(story())
+
+
+@pytest.mark.parametrize("has_metadata_apart", [False, True])
+def test_a_metadata_log_that_failed_is_not_closed_cleanly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_metadata_apart: bool
+) -> None:
+    settings = {"metadata.log.dir": str(tmp_path / "metadata")} if has_metadata_apart else {}
+    config = formatted(tmp_path / "data", settings)
+
+    def broken(fd: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    async def story() -> None:
+        async with running(config) as node:
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "fdatasync", broken)
+                with pytest.raises(KafkaError):
+                    await node.plane.run(lambda _: ControllerResult(None, [NoOpRecord()]))
+
+    asyncio.run(story())
+    assert not (tmp_path / "data" / CLEAN_SHUTDOWN_FILE).exists()
+    assert use(config, list_topics) == []
+    assert (tmp_path / "data" / CLEAN_SHUTDOWN_FILE).exists()
 
 
 def test_a_directory_of_another_cluster_is_refused(tmp_path: Path) -> None:

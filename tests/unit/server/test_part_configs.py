@@ -1,20 +1,12 @@
-import pytest
-
-from headrace.base.errors import KafkaError
 from headrace.base.settings.effective import BrokerLayers
 from headrace.broker.config import BrokerConfig
 from headrace.log.log_registry import LogManagerConfig
-from headrace.metadata.image import ConfigResource
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
 from headrace.server.connection_limits import ConnectionLimits
 from headrace.server.part_configs import (
     broker_config,
-    config_checks,
     connection_limits,
-    controller_settings,
-    default_setting,
-    is_list_setting,
     log_manager_config,
     maintenance_config,
     metadata_config,
@@ -63,20 +55,18 @@ def test_parts_can_be_asked_again_after_a_dynamic_change() -> None:
     assert connection_limits(layers.values()).connections_max == 7
 
 
-def test_the_broker_knows_what_to_advertise_and_how_deep_to_look() -> None:
+def test_the_broker_knows_what_to_advertise_and_where_it_stands() -> None:
     node = NodeConfig.for_development(
         "/data",
         9092,
         {
             "advertised.listeners": "PLAINTEXT://example.com:19092",
-            "headrace.produce.validation": "deep",
             "broker.rack": "r1",
         },
     )
     config = broker_config(node, "cluster")
     assert config.advertised_address("PLAINTEXT") == ("example.com", 19092)
     assert config.advertised_address("CONTROLLER") is None
-    assert config.deep_validation
     assert (config.rack, config.cluster_id) == ("r1", "cluster")
 
 
@@ -90,34 +80,3 @@ def test_maintenance_runs_at_kafkas_intervals() -> None:
     assert config.retention_check_interval_ms == 300_000
     assert config.high_watermark_checkpoint_interval_ms == 5_000
     assert config.cleaner_backoff_ms == 15_000
-
-
-@pytest.mark.parametrize(
-    ("resource", "name", "configs"),
-    [
-        (ConfigResource.TOPIC, "t", {"retention.ms": "x"}),
-        (ConfigResource.BROKER, "", {"listeners": "PLAINTEXT://:1"}),
-        (ConfigResource.BROKER, "1", {"node.id": "2"}),
-        (ConfigResource.BROKER, "", {"metric.reporters": "org.example.Metrics"}),
-        (ConfigResource.GROUP, "g", {"consumer.session.timeout.ms": "1"}),
-        (ConfigResource.CLIENT_METRICS, "", {"interval.ms": "1000"}),
-    ],
-)
-def test_the_controller_refuses_bad_configs_of_each_kind(
-    resource: ConfigResource, name: str, configs: dict[str, str]
-) -> None:
-    with pytest.raises(KafkaError):
-        config_checks(PLAIN.values, PLAIN.topic_defaults)[resource](name, configs)
-
-
-def test_a_broker_of_its_own_may_get_what_all_together_may_not() -> None:
-    check = controller_settings(PLAIN, "").config_check(ConfigResource.BROKER)
-    check("1", {"listeners": "PLAINTEXT://:1"})
-
-
-def test_one_appends_to_lists_only_and_starts_from_the_default() -> None:
-    assert is_list_setting(ConfigResource.TOPIC, "cleanup.policy")
-    assert not is_list_setting(ConfigResource.TOPIC, "retention.ms")
-    assert not is_list_setting(ConfigResource.TOPIC, "no.such.name")
-    assert default_setting(ConfigResource.TOPIC, "cleanup.policy") == "delete"
-    assert default_setting(ConfigResource.BROKER, "node.id") is None

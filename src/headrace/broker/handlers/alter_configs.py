@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import CLUSTER_NAME, Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.controller_gate import Controller, ask
+from headrace.broker.loggers import alter_levels
 from headrace.broker.parked import Parked
 from headrace.metadata.controller import configs
 from headrace.metadata.controller.settings import ControllerSettings
@@ -49,9 +51,10 @@ class AlterConfigsHandler:
 class IncrementalAlterConfigsHandler:
     """Serves API key 44."""
 
-    def __init__(self, controller: Controller, settings: ControllerSettings) -> None:
+    def __init__(self, controller: Controller, settings: ControllerSettings, node_id: int) -> None:
         self._controller = controller
         self._settings = settings
+        self._node_id = node_id
 
     def __call__(self, context: RequestContext, request: IncrementalAlterConfigsRequest) -> Parked:
         resources = _Resources(context, request.resources)
@@ -59,7 +62,7 @@ class IncrementalAlterConfigsHandler:
         for key, resource in list(resources.allowed.items()):
             names = [config.name for config in resource.configs]
             if len(set(names)) < len(names):
-                resources.refuse(
+                resources.settle(
                     key, KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
                 )
                 continue
@@ -70,9 +73,13 @@ class IncrementalAlterConfigsHandler:
             ]
             if not resources.has_values(key, given):
                 continue
-            wanted[key] = {
+            operations = {
                 config.name: (config.config_operation, config.value) for config in resource.configs
             }
+            if key[0] == ConfigResource.BROKER_LOGGER:
+                resources.settle(key, self._alter_loggers(key[1], operations, request))
+            else:
+                wanted[key] = operations
         return ask(
             self._controller,
             lambda image: configs.incremental_alter_configs(
@@ -82,39 +89,59 @@ class IncrementalAlterConfigsHandler:
             lambda error: resources.answer(dict.fromkeys(wanted, error), incremental_alter_configs),
         )
 
+    def _alter_loggers(
+        self,
+        node: str,
+        operations: configs.Operations,
+        request: IncrementalAlterConfigsRequest,
+    ) -> KafkaError | None:
+        """Levels are this process's own affair: no controller hears of them (KIP-412)."""
+        try:
+            if not re.fullmatch(r"[+-]?[0-9]{1,10}", node):
+                message = f"Node id must be an integer, but it is: {node}"
+                raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+            if int(node) != self._node_id:
+                message = f"Unexpected node id. Expected {self._node_id}, but received {node}"
+                raise KafkaError(ErrorCode.INVALID_REQUEST, message)
+            alter_levels(operations, validate_only=request.validate_only)
+        except KafkaError as error:
+            return error
+        return None
+
 
 class _Resources:
-    """The resources of a request: those that may be changed, and why not the others."""
+    """The resources of a request: those that may be changed, and what became of the others."""
 
     def __init__(self, context: RequestContext, asked: list[Any]) -> None:
         self.allowed: dict[ConfigKey, Any] = {}
-        self._refused: dict[ConfigKey, KafkaError] = {}
+        self._settled: dict[ConfigKey, KafkaError | None] = {}
         self._keys: list[ConfigKey] = []
         for resource in asked:
             key = (resource.resource_type, resource.resource_name)
             self._keys.append(key)
             if not _may_alter(context, key):
-                self._refused[key] = _authorization_failure(key)
+                self.settle(key, _authorization_failure(key))
             elif key in self.allowed:
                 del self.allowed[key]
-                self.refuse(key, KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate resource."))
-            elif key not in self._refused:
+                self.settle(key, KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate resource."))
+            elif key not in self._settled:
                 self.allowed[key] = resource
 
-    def refuse(self, key: ConfigKey, error: KafkaError) -> None:
-        self._refused[key] = error
+    def settle(self, key: ConfigKey, outcome: KafkaError | None) -> None:
+        """The controller need not be asked: why it cannot be, or None if it is done."""
+        self._settled[key] = outcome
 
     def has_values(self, key: ConfigKey, given: list[Any]) -> bool:
         """Whether no config is set to null; refuses the resource otherwise."""
         nulls = [config.name for config in given if config.value is None]
         if nulls:
             message = f"Null value not supported for : {', '.join(nulls)}"
-            self.refuse(key, KafkaError(ErrorCode.INVALID_REQUEST, message))
+            self.settle(key, KafkaError(ErrorCode.INVALID_REQUEST, message))
         return not nulls
 
     def answer(self, outcomes: dict[ConfigKey, KafkaError | None], module: Any) -> Any:
         """The response, with the classes of one of the two APIs' modules."""
-        everything = {**outcomes, **self._refused}
+        everything = {**outcomes, **self._settled}
         responses = []
         for key in dict.fromkeys(self._keys):
             error = everything[key]

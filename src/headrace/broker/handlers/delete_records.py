@@ -6,6 +6,7 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.partitions import Partitions
+from headrace.metadata.controller.topic_names import INTERNAL_TOPICS
 from headrace.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -46,6 +47,11 @@ class DeleteRecordsHandler:
             if not context.allows(Operation.DELETE, ResourceType.TOPIC, topic):
                 raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             partition = self._partitions.require(topic, index)
+            if topic in INTERNAL_TOPICS:
+                raise KafkaError(
+                    ErrorCode.INVALID_TOPIC_EXCEPTION,
+                    f"Records of the internal topic {topic} cannot be deleted.",
+                )
             partition.require_leader(-1)
             if not partition.log.config.delete and partition.log.config.cleanup_policy:
                 raise KafkaError(

@@ -7,7 +7,9 @@ from collections import Counter
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
+from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
+from headrace.broker.time_lookups import MAX_TIMESTAMP, OpenElsewhere, TimeLookup, TimeLookups
 from headrace.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -19,7 +21,6 @@ from headrace.replication.partition import Partition
 
 LATEST = -1
 EARLIEST = -2
-MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
@@ -39,11 +40,18 @@ _NEVER = 1 << 15
 class ListOffsetsHandler:
     """Serves API key 2."""
 
-    def __init__(self, partitions: Partitions) -> None:
+    def __init__(
+        self, partitions: Partitions, scheduler: Scheduler, open_elsewhere: OpenElsewhere
+    ) -> None:
         self._partitions = partitions
+        self._scheduler = scheduler
+        self._open_elsewhere = open_elsewhere
 
-    def __call__(self, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    def __call__(
+        self, context: RequestContext, request: ListOffsetsRequest
+    ) -> ListOffsetsResponse | Parked:
         response = ListOffsetsResponse()
+        lookups: list[TimeLookup] = []
         # Also across entries of one topic: a look into a log is too costly to be had for a byte.
         counts = Counter(
             (topic.name, asked.partition_index)
@@ -61,10 +69,17 @@ class ListOffsetsHandler:
                         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                     if counts[topic.name, asked.partition_index] > 1:
                         raise KafkaError(ErrorCode.INVALID_REQUEST)
-                    self._answer(context, request, topic.name, asked, result)
+                    lookup = self._answer(context, request, topic.name, asked, result)
                 except KafkaError as error:
                     result.error_code = int(error.code)
-        return response
+                else:
+                    if lookup is not None:
+                        lookups.append(lookup)
+        if not lookups:
+            return response
+        return TimeLookups(
+            response, lookups, self._partitions, self._scheduler, self._open_elsewhere
+        ).start()
 
     def _answer(
         self,
@@ -73,16 +88,20 @@ class ListOffsetsHandler:
         topic: str,
         asked: ListOffsetsPartition,
         result: ListOffsetsPartitionResponse,
-    ) -> None:
+    ) -> TimeLookup | None:
+        """Answer for one partition, or say what has to be looked up for that."""
         if asked.timestamp < 0 and context.api_version < _SINCE.get(asked.timestamp, _NEVER):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = self._partitions.require(topic, asked.partition_index)
         partition.require_leader(asked.current_leader_epoch)
         end = partition.readable_end(request.isolation_level)
-        _find(partition, asked.timestamp, end, result)
+        if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
+            return TimeLookup(partition, asked.timestamp, end, result)
+        _answer_special(partition, asked.timestamp, end, result)
+        return None
 
 
-def _find(
+def _answer_special(
     partition: Partition, timestamp: int, end: int, result: ListOffsetsPartitionResponse
 ) -> None:
     log = partition.log
@@ -94,15 +113,5 @@ def _find(
         result.offset = log.log_start_offset
         epoch = log.leader_epochs.epoch_for_offset(log.log_start_offset)
         result.leader_epoch = partition.leadership.leader_epoch if epoch is None else epoch
-    elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+    else:  # nothing is tiered, and nothing waits to be
         result.offset = -1
-    else:
-        found = (
-            log.max_timestamp_offset()
-            if timestamp == MAX_TIMESTAMP
-            else log.find_by_timestamp(timestamp)
-        )
-        if found is not None and found.offset < end:
-            result.timestamp = found.timestamp
-            result.offset = found.offset
-            result.leader_epoch = found.leader_epoch

@@ -14,7 +14,6 @@ from functools import partial
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
-from headrace.broker.config import BrokerConfig
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.admission import Admission
 from headrace.broker.known_produce import KnownProduce
@@ -45,8 +44,10 @@ _TOPIC_IDS_SINCE = 13
 
 _WRITE = Operation.WRITE
 _TOPIC = ResourceType.TOPIC
-#: A batch with no more records than this is looked into on the spot.
+#: A batch with no more records than this is looked into on the spot,
 _FEW_RECORDS = 64
+#: if it comes with no more bytes than this, together with the others of its request.
+_FEW_BYTES = 16 * 1024
 
 #: The last step, once nothing has to be waited for.
 Append = Callable[[ProduceRequest, ProduceResponse, list[ProducedBatch], int], "Reply | Parked"]
@@ -62,14 +63,12 @@ class ProduceHandler(Learner):
         partitions: Partitions,
         appends: ProduceAppends,
         clock: Clock,
-        config: BrokerConfig,
         prepare_elsewhere: PrepareElsewhere,
         admission: Admission,
     ) -> None:
         self._partitions = partitions
         self._appends = appends
         self._clock = clock
-        self._config = config
         self._prepare_elsewhere = prepare_elsewhere
         self._admission = admission
 
@@ -113,7 +112,7 @@ class ProduceHandler(Learner):
                             "Produce requests below version 7 may not contain zstd.",
                         )
                     batches.append(batch)
-                    if self._config.deep_validation or partition.log.examines_records:
+                    if partition.log.examines_records:
                         examined.append(batch)
                     if header.attributes & TRANSACTIONAL_FLAG:
                         transactional.append(batch)
@@ -142,7 +141,7 @@ class ProduceHandler(Learner):
     ) -> KnownProduce | None:
         topic = request.topic_data[0]
         name, siblings = self._find(context, topic)
-        if name in INTERNAL_TOPICS or self._config.deep_validation:
+        if name in INTERNAL_TOPICS:
             return None
         for data in topic.partition_data:
             partition = siblings.get(data.index)
@@ -177,9 +176,13 @@ class ProduceHandler(Learner):
     ) -> Reply | Parked:
         """Look into those batches that must be looked into, then append."""
         slow: list[tuple[ProducedBatch, Preparation]] = []
+        room = _FEW_BYTES
         for batch in examined:
-            job = batch.preparation()
-            if batch.header.codec == 0 and batch.header.record_count <= _FEW_RECORDS:
+            job = batch.preparation(now_ms)
+            header, size = batch.header, len(batch.records)
+            # What is compressed may be of any size inside.
+            if header.codec == 0 and header.record_count <= _FEW_RECORDS and size <= room:
+                room -= size
                 batch.prepared(prepare(job))
             else:
                 slow.append((batch, job))

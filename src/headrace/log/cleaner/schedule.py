@@ -6,7 +6,7 @@ A round runs elsewhere while its log goes on growing. Whatever else changes the 
 
 import math
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Container, Generator, Iterable
 from contextlib import suppress
 
 from headrace.log.checkpoints import TopicPartition
@@ -69,12 +69,14 @@ class CleanerSchedule:
         *,
         map_bytes: int,
         bytes_per_second_max: float = math.inf,
+        but_not: Container[TopicPartition] = (),
     ) -> CleanJob | None:
         """The dirtiest log that is worth a round; it counts as under way from now on."""
         self.last_look_ms = now_ms
         candidates = [self._examine(log, now_ms, high_watermark) for log in logs if self._may(log)]
         self.dirtiest_ratio = max((c.dirty_ratio for c in candidates), default=0.0)
-        worthy = [candidate for candidate in candidates if candidate.is_worth_it]
+        others = (c for c in candidates if (c.log.topic, c.log.partition) not in but_not)
+        worthy = [candidate for candidate in others if candidate.is_worth_it]
         if not worthy:
             return None
         dirtiest = max(worthy, key=_dirty_ratio)

@@ -4,10 +4,13 @@ Which broker is alive is not in the image: `sessions` keeps that. Everything her
 is decided into records.
 """
 
+from collections.abc import Sequence
+
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.metadata.controller import leadership
 from headrace.metadata.controller.result import ControllerResult
 from headrace.metadata.controller.settings import ControllerSettings
+from headrace.metadata.features import CORDONED_DIRECTORIES_LEVEL
 from headrace.metadata.image import BrokerImage, MetadataImage
 from headrace.metadata.record_codec import AnyRecord
 from headrace.metadata.records import BrokerRegistrationChangeRecord, UnregisterBrokerRecord
@@ -71,6 +74,24 @@ def begin_shutdown(
         )
     records += leadership.broker_leaves(image, settings, broker.broker_id)
     return records
+
+
+def cordon(
+    image: MetadataImage, broker: BrokerImage, directories: Sequence[bytes]
+) -> list[AnyRecord]:
+    """Records that say which of a broker's directories get no new partitions (KIP-1066)."""
+    if image.metadata_version < CORDONED_DIRECTORIES_LEVEL:
+        return []
+    known = broker.cordoned_directories
+    if known is not None and set(known) == set(directories):
+        return []
+    return [
+        BrokerRegistrationChangeRecord(
+            broker_id=broker.broker_id,
+            broker_epoch=broker.epoch,
+            cordoned_log_dirs=list(directories),
+        )
+    ]
 
 
 def unregister_broker(

@@ -8,12 +8,15 @@ from headrace.metadata.controller.leadership import elr_enabled
 from headrace.metadata.controller.result import ControllerResult
 from headrace.metadata.controller.settings import MIN_INSYNC_REPLICAS, ControllerSettings
 from headrace.metadata.controller.topic_names import check_topic_name
+from headrace.metadata.features import CORDONED_DIRECTORIES_LEVEL, metadata_version_name
 from headrace.metadata.image import ConfigKey, ConfigResource, MetadataImage
 from headrace.metadata.record_codec import AnyRecord
 from headrace.metadata.records import ClearElrRecord, ConfigRecord
 from headrace.protocol.messages.create_topics import CreatableTopic
 
 VALUE_LENGTH_MAX = 32_767
+
+_CORDONED_DIRECTORIES = "cordoned.log.dirs"
 
 
 class ConfigOperation(IntEnum):
@@ -156,6 +159,7 @@ def _check_change(
     result = dict(image.configs.get(key, {}))
     for record in records:
         _check_min_isr(image, key, record)
+        _check_cordoned(image, key, record)
         if record.value is None:
             result.pop(record.name, None)
         elif len(record.value) > VALUE_LENGTH_MAX:
@@ -167,7 +171,7 @@ def _check_change(
         else:
             result[record.name] = record.value
     _check_resource_name(key)
-    settings.config_check(key[0])(key[1], result)
+    settings.config_check(key[0])(key[1], result, image)
     if exists:
         _check_exists(image, key)
 
@@ -186,6 +190,17 @@ def _check_min_isr(image: MetadataImage, key: ConfigKey, record: ConfigRecord) -
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
             f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled.",
+        )
+
+
+def _check_cordoned(image: MetadataImage, key: ConfigKey, record: ConfigRecord) -> None:
+    """Before the cluster can register cordoned directories nobody may name any (KIP-1066)."""
+    is_concerned = record.name == _CORDONED_DIRECTORIES and key[0] == ConfigResource.BROKER
+    if is_concerned and image.metadata_version < CORDONED_DIRECTORIES_LEVEL:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"The {record.name} configuration value cannot be set because it requires"
+            f" metadata.version >= {metadata_version_name(CORDONED_DIRECTORIES_LEVEL)}",
         )
 
 

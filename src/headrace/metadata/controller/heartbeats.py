@@ -119,15 +119,8 @@ def _directory_records(
     failed = [one for one in broker.directories if one in set(request.offline_log_dirs)]
     if failed:
         records += directories_failed(image, settings, broker, failed)
-    cordoned = request.cordoned_log_dirs
-    if cordoned is not None and tuple(cordoned) != broker.cordoned_directories:
-        records.append(
-            BrokerRegistrationChangeRecord(
-                broker_id=broker.broker_id,
-                broker_epoch=broker.epoch,
-                cordoned_log_dirs=list(cordoned),
-            )
-        )
+    if request.cordoned_log_dirs is not None:
+        records += brokers.cordon(image, broker, request.cordoned_log_dirs)
     return records
 
 

@@ -2,7 +2,7 @@
 
 Each partition starts one rack further than the one before, and inside a rack one broker further,
 so leaders and followers spread evenly. Fenced brokers get replicas only when the others do not
-suffice, and never the first one.
+suffice, and never the first one; brokers without an open directory (KIP-1066) get none.
 """
 
 from collections.abc import Callable, Iterable
@@ -56,7 +56,7 @@ class Placer:
     """Places partition after partition; make one for each request."""
 
     def __init__(self, brokers: Iterable[BrokerImage], chance: Chance) -> None:
-        usable = [broker for broker in brokers if not broker.in_controlled_shutdown]
+        usable = [broker for broker in brokers if _is_usable(broker)]
         self._chance = chance
         self._broker_count = len(usable)
         self._unfenced_count = sum(not broker.fenced for broker in usable)
@@ -82,7 +82,9 @@ class Placer:
                 " positive."
             )
         elif self._unfenced_count == 0:
-            problem = "All brokers are currently fenced."
+            problem = (
+                "All brokers are currently fenced, or have all their log directories cordoned."
+            )
         elif replication_factor > self._broker_count:
             problem = (
                 f"The target replication factor of {replication_factor} cannot be reached because"
@@ -118,6 +120,14 @@ class Placer:
         self._turn += 1
         self._start += 1
         return replicas
+
+
+def _is_usable(broker: BrokerImage) -> bool:
+    if broker.in_controlled_shutdown:
+        return False
+    cordoned = broker.cordoned_directories or ()
+    # One that has not registered its directories may have room.
+    return not broker.directories or not set(broker.directories) <= set(cordoned)
 
 
 def _shuffle(items: list[T], chance: Chance) -> None:

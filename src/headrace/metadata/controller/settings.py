@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from headrace.base.uuids import random_uuid
 from headrace.metadata.image import ConfigResource, MetadataImage
 
-#: Checks a resource's name and its complete settings; raises KafkaError(INVALID_CONFIG).
-ConfigCheck = Callable[[str, Mapping[str, str]], None]
+#: Checks a resource's name and the complete settings that it is to have, beside all others in the
+#: image; raises KafkaError(INVALID_CONFIG).
+ConfigCheck = Callable[[str, Mapping[str, str], MetadataImage], None]
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
 
 
-def accept_all(name: str, settings: Mapping[str, str]) -> None:
+def accept_all(name: str, settings: Mapping[str, str], image: MetadataImage) -> None:
     """A check that finds nothing wrong."""
 
 
@@ -37,6 +38,8 @@ class ControllerSettings:
     """Field names follow Kafka's settings."""
 
     cluster_id: str = ""
+    #: Whose own settings hold for the controller too.
+    node_id: int = -1
     num_partitions: int = 1
     default_replication_factor: int = 1
     min_insync_replicas: int = 1
@@ -55,11 +58,13 @@ class ControllerSettings:
         return (self.config_checks or {}).get(resource_type, accept_all)
 
     def topic_setting(self, image: MetadataImage, topic: str, name: str, default: str) -> str:
-        """A topic's own value, the cluster's, or the one in this node's file."""
-        value = image.config(ConfigResource.TOPIC, topic).get(name)
-        if value is None:
-            value = image.config(ConfigResource.BROKER, "").get(name)
-        return default if value is None else value
+        """A topic's own value, this node's, the cluster's, or the one in this node's file."""
+        value = (
+            image.config(ConfigResource.TOPIC, topic).get(name)
+            or image.config(ConfigResource.BROKER, str(self.node_id)).get(name)
+            or image.config(ConfigResource.BROKER, "").get(name)
+        )
+        return value or default
 
     def effective_min_isr(self, image: MetadataImage, topic: str, replication_factor: int) -> int:
         """`min.insync.replicas`, which is never more than there are replicas."""

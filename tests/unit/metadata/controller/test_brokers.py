@@ -258,6 +258,22 @@ def test_a_failed_directory_takes_its_partitions_off_line() -> None:
     assert image.brokers[1].directories == (directories[1],)
 
 
+def test_a_broker_tells_which_directories_are_cordoned_and_that_is_written_once() -> None:
+    image, sessions = cluster(1), BrokerSessions()
+    (directory,) = image.brokers[1].directories
+    image, _, _ = heartbeat(image, sessions, cordoned_log_dirs=[directory])
+    assert image.brokers[1].cordoned_directories == (directory,)
+    offset = image.offset
+    image, _, _ = heartbeat(image, sessions, cordoned_log_dirs=[directory])
+    assert image.offset == offset
+    image, _, _ = heartbeat(image, sessions, cordoned_log_dirs=[])
+    assert image.brokers[1].cordoned_directories == ()
+    older = r.FeatureLevelRecord(name="metadata.version", feature_level=29)
+    image = replayed([older], image)
+    # No record of an older cluster has room for them.
+    assert brokers.cordon(image, image.brokers[1], [directory]) == []
+
+
 def test_silent_brokers_expire() -> None:
     sessions = BrokerSessions(timeout_ms=100)
     sessions.touch(1, 101, 0, metadata_offset=0, fenced=False)

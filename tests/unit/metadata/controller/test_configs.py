@@ -106,7 +106,7 @@ def test_only_lists_can_be_appended_to() -> None:
 def test_all_settings_of_the_resource_are_checked_together() -> None:
     seen: list[Mapping[str, str]] = []
 
-    def check(name: str, settings: Mapping[str, str]) -> None:
+    def check(name: str, settings: Mapping[str, str], image: MetadataImage) -> None:
         seen.append(settings)
 
     settings = ControllerSettings(config_checks={2: check})
@@ -157,6 +157,41 @@ def test_a_new_minimum_clears_the_eligible_replicas(key: ConfigKey, topic: str) 
     changes = {key: {"min.insync.replicas": (ConfigOperation.SET, "2")}}
     records = incremental_alter_configs(image_with(), SETTINGS, changes).records
     assert records[-1] == r.ClearElrRecord(topic_name=topic)
+
+
+def test_directories_are_cordoned_by_clusters_that_can_register_that() -> None:
+    name = "cordoned.log.dirs"
+    _, error = alter(image_with(), (4, "1"), name, ConfigOperation.SET, "*")
+    assert error is None
+    older = r.FeatureLevelRecord(name="metadata.version", feature_level=29)
+    image = replayed([older], image_with())
+    for operation in (ConfigOperation.SET, ConfigOperation.DELETE):
+        _, error = alter(image, (4, "1"), name, operation, "*")
+        assert error is not None
+        assert (error.code, error.message) == (
+            ErrorCode.INVALID_CONFIG,
+            (
+                "The cordoned.log.dirs configuration value cannot be set because it requires"
+                " metadata.version >= 4.3-IV0"
+            ),
+        )
+
+
+def test_the_controller_follows_its_nodes_settings_before_the_clusters() -> None:
+    settings = ControllerSettings(node_id=1)
+    name = "unclean.leader.election.enable"
+    image = image_with()
+    assert not settings.allows_unclean_election(image, "a")
+    image = replayed(
+        [r.ConfigRecord(resource_type=4, resource_name="2", name=name, value="true")], image
+    )
+    assert not settings.allows_unclean_election(image, "a")
+    image, _ = alter(image, (4, ""), name, ConfigOperation.SET, "true")
+    assert settings.allows_unclean_election(image, "a")
+    image, _ = alter(image, (4, "1"), name, ConfigOperation.SET, "false")
+    assert not settings.allows_unclean_election(image, "a")
+    image, _ = alter(image, TOPIC, name, ConfigOperation.SET, "true")
+    assert settings.allows_unclean_election(image, "a")
 
 
 def test_each_resource_succeeds_or_fails_by_itself() -> None:

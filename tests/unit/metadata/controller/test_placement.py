@@ -2,12 +2,13 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.base.errors import KafkaError
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.metadata.controller.placement import Placer
 from headrace.metadata.image import BrokerImage
 from tests.unit.metadata.samples import broker_records, replayed
@@ -56,6 +57,23 @@ def test_one_broker_takes_everything() -> None:
 def test_impossible_factors(everybody: list[BrokerImage], factor: int, reason: str) -> None:
     with pytest.raises(KafkaError, match=reason):
         Placer(everybody, first).place(1, factor)
+
+
+def test_a_broker_without_an_open_directory_gets_nothing() -> None:
+    one, two = b"1" * 16, b"2" * 16
+    (broker,) = replayed(broker_records(1, directories=[one, two])).brokers.values()
+    half = replace(broker, cordoned_directories=(two,))
+    full = replace(broker, cordoned_directories=(two, one))
+    assert Placer([half], first).place(1, 1) == [[1]]
+    assert Placer([full, *brokers(2)], first).place(2, 1) == [[2], [2]]
+    with pytest.raises(KafkaError, match="only 1 broker"):
+        Placer([full, *brokers(2)], first).place(1, 2)
+    with pytest.raises(KafkaError) as refused:
+        Placer([full], first).place(1, 1)
+    assert (refused.value.code, refused.value.message) == (
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        "All brokers are currently fenced, or have all their log directories cordoned.",
+    )
 
 
 @given(

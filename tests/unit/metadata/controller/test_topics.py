@@ -220,8 +220,31 @@ def test_nobody_in_service_means_no_topic() -> None:
     assert error(image, assigned("a", [1]))[0] == ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
+def test_where_all_directories_are_cordoned_nothing_new_is_made() -> None:
+    image = replayed(topic_records("old"), cluster(1))
+    broker = image.brokers[1]
+    cordoned = r.BrokerRegistrationChangeRecord(
+        broker_id=1, broker_epoch=broker.epoch, cordoned_log_dirs=list(broker.directories)
+    )
+    image = replayed([cordoned], image)
+    reason = "All brokers are currently fenced, or have all their log directories cordoned."
+    assert error(image, topic("new")) == (
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        f"Unable to replicate the partition 1 time(s): {reason}",
+    )
+    more = CreatePartitionsTopic(name="old", count=2, assignments=None)
+    (reply,) = create_partitions(image, SETTINGS, [more]).reply
+    assert (reply.error_code, reply.error_message) == (
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        reason,
+    )
+    # Whoever names the broker gets what was asked for, as with Kafka.
+    image, created = create(image, assigned("new", [1]))
+    assert created.error_code == 0
+
+
 def test_settings_are_checked_and_named() -> None:
-    def check(name: str, settings: Mapping[str, str]) -> None:
+    def check(name: str, settings: Mapping[str, str], image: MetadataImage) -> None:
         assert name == "a"
         if "bad" in settings:
             raise KafkaError(ErrorCode.INVALID_CONFIG, "Unknown topic config name: bad")

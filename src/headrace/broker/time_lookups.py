@@ -1,0 +1,128 @@
+"""Lookups by time, which may take longer than anybody else should wait.
+
+Headers are read here, some in each turn of the loop, and so are small batches. Others are opened in
+a process beside the node: few bytes may hold millions of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker.parked import Parked, Scheduler
+from headrace.broker.partitions import Partitions
+from headrace.log.time_lookup import SMALL_BYTES, Candidate, TimestampOffset, open_candidate
+from headrace.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+)
+from headrace.replication.partition import Partition
+
+#: The special timestamp that asks for the newest record of all (KIP-734).
+MAX_TIMESTAMP = -3
+#: Steps of searches taken in one turn of the loop; each may take two milliseconds.
+_STEPS_AT_ONCE = 4
+
+#: Opens a batch off the loop; the callback gets the outcome on the loop.
+OpenElsewhere = Callable[[Candidate, Callable[[TimestampOffset | None], None]], None]
+
+
+@dataclass(slots=True)
+class TimeLookup:
+    """What is looked up in one partition, and how far that has come."""
+
+    partition: Partition
+    timestamp: int
+    #: Nothing from here on may be told.
+    end: int
+    result: ListOffsetsPartitionResponse
+    next_offset: int | None = 0
+
+    def next_candidate(self) -> Candidate | None:
+        """The next batch to be opened; None at the end of the search."""
+        log = self.partition.log
+        if self.next_offset is None:
+            return None
+        if self.timestamp == MAX_TIMESTAMP:
+            found = log.newest_candidate()
+        else:
+            found = log.next_candidate(self.timestamp, self.next_offset)
+        self.next_offset = None if found is None else found.next_offset
+        return found
+
+    def finish(self, found: TimestampOffset | None) -> None:
+        if found is not None and found.offset < self.end:
+            self.result.timestamp = found.timestamp
+            self.result.offset = found.offset
+            self.result.leader_epoch = found.leader_epoch
+
+
+class TimeLookups:
+    """All lookups of one request, one after the other."""
+
+    def __init__(
+        self,
+        response: ListOffsetsResponse,
+        lookups: list[TimeLookup],
+        partitions: Partitions,
+        scheduler: Scheduler,
+        open_elsewhere: OpenElsewhere,
+    ) -> None:
+        self._response = response
+        self._left = lookups[::-1]
+        self._partitions = partitions
+        self._scheduler = scheduler
+        self._open_elsewhere = open_elsewhere
+        self._parked = Parked()
+
+    def start(self) -> Parked:
+        """Stands for the response, which may be there already."""
+        self._go_on()
+        return self._parked
+
+    def _go_on(self) -> None:
+        """Search until something has to be waited for, everything is found, or nobody waits."""
+        for _ in range(_STEPS_AT_ONCE):
+            if not self._left:
+                self._parked.complete(self._response)
+            if self._parked.is_done or not self._step(self._left[-1]):
+                return
+        self._scheduler.call_soon(self._go_on)
+
+    def _step(self, lookup: TimeLookup) -> bool:
+        """Go one batch further; False if that happens elsewhere."""
+        try:
+            self._require_present(lookup.partition)
+            candidate = lookup.next_candidate()
+        except KafkaError as error:
+            lookup.result.error_code = int(error.code)
+            self._left.pop()
+            return True
+        if candidate is None:
+            self._left.pop()
+            return True
+        if candidate.is_small:
+            try:
+                self._take(lookup, open_candidate(candidate, SMALL_BYTES))
+                return True
+            except KafkaError:  # there is more inside than its size tells
+                pass
+        self._open_elsewhere(candidate, partial(self._opened, lookup))
+        return False
+
+    def _opened(self, lookup: TimeLookup, found: TimestampOffset | None) -> None:
+        self._take(lookup, found)
+        self._go_on()
+
+    def _take(self, lookup: TimeLookup, found: TimestampOffset | None) -> None:
+        if found is not None or lookup.next_offset is None:
+            lookup.finish(found)
+            self._left.pop()
+
+    def _require_present(self, partition: Partition) -> None:
+        """Nobody may touch the log of a partition that was deleted since the last step."""
+        if self._partitions.require(partition.topic, partition.index) is not partition:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition.require_leader(-1)

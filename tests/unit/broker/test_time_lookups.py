@@ -1,0 +1,143 @@
+"""ListOffsets by time where that takes longer than a moment: nobody else waits."""
+
+import pytest
+
+from headrace.base.errors import ErrorCode
+from headrace.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from headrace.records.batch import MAX_TIMESTAMP_POSITION, stamp_crc
+from headrace.records.builder import build_batch
+from headrace.records.codecs import Codec
+from headrace.records.record import Record
+from tests.unit.broker.batches import NOW, batch, list_offset, produce
+from tests.unit.broker.frames import Exchange
+from tests.unit.broker.harness import Broker
+
+LATEST, MAX_TIMESTAMP = -1, -3
+#: More records than are looked at on the spot.
+MANY = 5_000
+
+
+def ask(broker: Broker, *timestamps: int) -> Exchange:
+    """Ask for a time in each partition."""
+    partitions = [
+        ListOffsetsPartition(partition_index=index, timestamp=timestamp)
+        for index, timestamp in enumerate(timestamps)
+    ]
+    return broker.send(
+        ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=partitions)])
+    )
+
+
+def offsets(exchange: Exchange) -> list[tuple[int, int]]:
+    (topic,) = exchange.response.topics
+    return [(one.error_code, one.offset) for one in topic.partitions]
+
+
+def claiming(data: bytearray, timestamp: int) -> bytearray:
+    """A batch whose header says that it is as new as that."""
+    data[MAX_TIMESTAMP_POSITION : MAX_TIMESTAMP_POSITION + 8] = timestamp.to_bytes(8, "big")
+    stamp_crc(data, 0, len(data))
+    return data
+
+
+def test_a_batch_of_many_records_is_opened_elsewhere_while_others_are_served(
+    broker: Broker,
+) -> None:
+    broker.create_topic("t", 3)
+    produce(broker, batch(MANY))
+    produce(broker, batch(3), index=1)
+    broker.scheduler.hold = True
+    waiting = ask(broker, NOW + 4_321, NOW + 1, LATEST)
+    assert not waiting.is_answered
+    assert list_offset(broker, NOW + 1, index=1).offset == 1
+    broker.scheduler.release()
+    assert offsets(waiting) == [(0, 4_321), (0, 1), (0, 0)]
+
+
+def test_the_newest_record_of_many_is_looked_for_elsewhere_too(broker: Broker) -> None:
+    broker.create_topic("t")
+    produce(broker, batch(MANY))
+    broker.scheduler.hold = True
+    waiting = ask(broker, MAX_TIMESTAMP)
+    assert not waiting.is_answered
+    broker.scheduler.release()
+    assert offsets(waiting) == [(0, MANY - 1)]
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_few_bytes_that_unpack_to_many_are_unpacked_elsewhere(broker: Broker, codec: Codec) -> None:
+    broker.create_topic("t")
+    produce(broker, build_batch([Record(0, NOW, None, bytes(1 << 20))], codec=codec))
+    broker.scheduler.hold = True
+    waiting = ask(broker, NOW)
+    assert not waiting.is_answered
+    broker.scheduler.release()
+    assert offsets(waiting) == [(0, 0)]
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_small_batches_are_opened_on_the_spot(broker: Broker, codec: Codec) -> None:
+    broker.create_topic("t", 9)
+    for index in range(9):
+        produce(broker, batch(100, codec=codec), index=index)
+    broker.scheduler.hold = True
+    assert offsets(ask(broker, *(NOW + index for index in range(9)))) == [
+        (0, index) for index in range(9)
+    ]
+
+
+def test_a_search_goes_on_behind_a_batch_that_is_older_than_it_says(broker: Broker) -> None:
+    broker.create_topic("t")
+    for _ in range(3):
+        produce(broker, claiming(batch(MANY), NOW + 60_000))
+    produce(broker, batch(timestamp=NOW + 50_000))
+    assert offsets(ask(broker, NOW + 40_000)) == [(0, 3 * MANY)]
+    assert offsets(ask(broker, NOW + 55_000)) == [(0, -1)]
+
+
+def test_a_long_search_lets_others_have_turns(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("t")
+    for _ in range(20):
+        produce(broker, claiming(batch(), NOW + 60_000))
+    produce(broker, batch(timestamp=NOW + 50_000))
+    monkeypatch.setattr(broker.scheduler, "settle", lambda: None)
+    waiting = ask(broker, NOW + 40_000)
+    turns = 0
+    while not waiting.is_answered:
+        assert list_offset(broker, LATEST).offset == 21
+        broker.scheduler.turn()
+        turns += 1
+    assert turns > 3
+    assert offsets(waiting) == [(0, 20)]
+
+
+def test_a_search_ends_with_its_partition(broker: Broker) -> None:
+    broker.create_topic("t", 2)
+    for index in range(2):
+        produce(broker, claiming(batch(MANY), NOW + 60_000), index=index)
+        produce(broker, batch(timestamp=NOW + 50_000), index=index)
+    broker.scheduler.hold = True
+    waiting = ask(broker, NOW + 40_000, NOW + 40_000)
+    broker.partitions.remove("t", 0)
+    while not waiting.is_answered:
+        broker.scheduler.release()
+    assert offsets(waiting) == [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1), (0, MANY)]
+
+
+def test_a_search_ends_when_its_client_has_gone(broker: Broker) -> None:
+    broker.create_topic("t")
+    for _ in range(2):
+        produce(broker, claiming(batch(MANY), NOW + 60_000))
+    broker.scheduler.hold = True
+    waiting = ask(broker, NOW + 40_000)
+    assert waiting.parked is not None
+    waiting.parked.abandon()
+    broker.scheduler.release()
+    assert not broker.scheduler.held
+    assert not waiting.is_answered
