@@ -18,6 +18,7 @@ from headrace.broker.dispatcher import Chunks, Dispatcher
 from headrace.broker.parked import Close, Parked
 from headrace.log.file_slice import FileSlice
 from headrace.protocol.compiler import Buffer
+from headrace.server.brief_polling import BriefPolling
 from headrace.server.file_sender import FileSender
 from headrace.server.resumptions import Resumptions
 
@@ -38,6 +39,8 @@ _BUFFER_KEPT_MAX = 1024 * 1024
 #: Answers to requests that arrived together leave together, but no more than this: the first
 #: of them should not wait for long.
 _GATHERED_MAX = 8
+#: Who sends more than this at once does not wait for each answer.
+_SMALL_MAX = 2 * 1024
 #: How far a client may send ahead while its request waits.
 _AHEAD_MAX = 64 * 1024
 
@@ -47,6 +50,7 @@ class ConnectionOwner(Protocol):
 
     frame_size_max: int
     resumptions: Resumptions
+    polling: BriefPolling
 
     def opened(self, connection: Connection) -> ConnectionInfo | None:
         """Admit a new connection, or None to refuse it."""
@@ -74,6 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         "_is_write_paused",
         "_owner",
         "_parked",
+        "_served_small",
         "_start",
         "_transport",
         "_view",
@@ -82,6 +87,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, owner: ConnectionOwner, dispatcher: Dispatcher) -> None:
         self._owner = owner
+        self._served_small = owner.polling.served
         self._dispatcher = dispatcher
         self._buffer = bytearray(_BUFFER_START)
         self._view = memoryview(self._buffer)
@@ -129,6 +135,8 @@ class Connection(asyncio.BufferedProtocol):
         self._end += nbytes
         self._was_active = True
         self._serve_frames()
+        if nbytes <= _SMALL_MAX:
+            self._served_small()
 
     def _be_active(self) -> None:
         self._was_active = True

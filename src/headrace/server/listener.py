@@ -13,6 +13,7 @@ from headrace.broker.context import ConnectionInfo
 from headrace.broker.dispatcher import Dispatcher
 from headrace.broker.metrics import BrokerMetrics
 from headrace.server import file_sender
+from headrace.server.brief_polling import NO_POLLING, BriefPolling
 from headrace.server.connection import Connection
 from headrace.server.connection_limits import (
     ConnectionCounts,
@@ -46,6 +47,7 @@ class Listener:
         clock: Clock,
         metrics: BrokerMetrics,
         own_counts: ListenerCounts | None = None,
+        polling: BriefPolling = NO_POLLING,
         backlog: int = BACKLOG,
     ) -> None:
         self.name = name
@@ -53,6 +55,7 @@ class Listener:
         self.host, self.port = sock.getsockname()[:2]
         self.frame_size_max = limits.frame_size_max
         self.resumptions = Resumptions()
+        self.polling = polling
         self._dispatcher = dispatcher
         self._authorizer = authorizer
         self._limits = limits

@@ -36,6 +36,7 @@ from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import ConfigResource, MetadataImage
 from headrace.server import node_events, part_configs
 from headrace.server.batch_preparation import BatchPreparation
+from headrace.server.brief_polling import NO_POLLING, BriefPolling, may_poll
 from headrace.server.config import NodeConfig
 from headrace.server.connection_limits import ConnectionCounts, ListenerCounts
 from headrace.server.consumer_groups import consumer_group_config
@@ -75,9 +76,13 @@ logger = logging.getLogger(__name__)
 class Node:
     """A running node. `start` and `stop` once each, on the same loop."""
 
-    def __init__(self, config: NodeConfig, clock: Clock | None = None) -> None:
+    def __init__(
+        self, config: NodeConfig, clock: Clock | None = None, *, has_own_process: bool = False
+    ) -> None:
+        """In a process that it shares, a node takes no more of the interpreter than it must."""
         self.config = config
         self.clock = clock or SystemClock()
+        self._has_own_process = has_own_process
         self.metrics = BrokerMetrics()
         self.partitions = Partitions()
         self.listeners: list[Listener] = []
@@ -309,6 +314,10 @@ class Node:
         )
         settings.limit_connections(self._layers)
         self.plane.subscribe(settings.metadata_changed)
+        polling = NO_POLLING
+        if self._has_own_process and may_poll():
+            call_soon = asyncio.get_running_loop().call_soon
+            polling = BriefPolling(part_configs.poll_us(config), call_soon)
         dispatchers = {
             False: Dispatcher(broker_table(services), self.metrics, clock),
             True: Dispatcher(controller_table(services), self.metrics, clock),
@@ -324,6 +333,7 @@ class Node:
                     counts=counts,
                     clock=clock,
                     metrics=self.metrics,
+                    polling=polling,
                     own_counts=own_counts[listener],
                     backlog=part_configs.socket_options(config).backlog,
                 )

@@ -4,6 +4,7 @@ Functions of `values` alone can be asked again with `BrokerLayers.values()` afte
 a broker config while the node runs.
 """
 
+from headrace.base.settings.tables.headrace import BUSY_POLL_US
 from headrace.base.settings.typed import Values, flag, integer, number, text
 from headrace.broker.config import BrokerConfig
 from headrace.groups.config import GroupConfig
@@ -91,6 +92,11 @@ def socket_options(node: NodeConfig) -> SocketOptions:
         receive_buffer_bytes=given("socket.receive.buffer.bytes"),
         backlog=given("socket.listen.backlog.size") or BACKLOG,
     )
+
+
+def poll_us(node: NodeConfig) -> int:
+    """For how long to look for the next request before sleeping: see `brief_polling`."""
+    return integer(node.values, BUSY_POLL_US)
 
 
 def broker_config(node: NodeConfig, cluster_id: str) -> BrokerConfig:

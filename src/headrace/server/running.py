@@ -62,7 +62,7 @@ async def _serve(
     before_stop: Callable[[], None],
     clock: Clock | None,
 ) -> None:
-    node = Node(config, clock)
+    node = Node(config, clock, has_own_process=True)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

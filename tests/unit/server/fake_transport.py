@@ -8,6 +8,7 @@ from headrace.broker.authorization import ANONYMOUS, AllowAll
 from headrace.broker.context import ConnectionInfo
 from headrace.broker.dispatcher import Chunks, Send
 from headrace.broker.parked import Close, Parked
+from headrace.server.brief_polling import NO_POLLING, BriefPolling
 from headrace.server.connection import Connection
 from headrace.server.resumptions import Resumptions
 
@@ -83,9 +84,16 @@ class EchoDispatcher:
 class Owner:
     """Counts connections."""
 
-    def __init__(self, *, admits: bool = True, frame_size_max: int = 1 << 20) -> None:
+    def __init__(
+        self,
+        *,
+        admits: bool = True,
+        frame_size_max: int = 1 << 20,
+        polling: BriefPolling = NO_POLLING,
+    ) -> None:
         self.frame_size_max = frame_size_max
         self.resumptions = Resumptions()
+        self.polling = polling
         self.open_count = 0
         self.closed_count = 0
         self._admits = admits

@@ -1,6 +1,7 @@
 """Frames in, answers out: whatever the pieces, the order and the pace."""
 
 import random
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -43,6 +44,16 @@ def setup() -> Setup:
 
 
 # Frames
+
+
+def test_small_requests_are_told_to_the_polling_and_large_ones_are_not() -> None:
+    told: list[bytes] = []
+    polling: Any = SimpleNamespace(served=lambda: told.append(setup.dispatcher.frames[-1]))
+    setup = Setup(polling=polling)
+    setup.client.send(framed(b"small"))
+    setup.client.send(framed(b"x" * 4_000))
+    setup.client.send(framed(b"also small"))
+    assert told == [b"small", b"also small"], "each after it was served"
 
 
 def test_a_stream_cut_at_any_byte_gives_the_same_answers() -> None:

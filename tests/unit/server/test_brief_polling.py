@@ -1,0 +1,109 @@
+"""A loop looks for the next request for a moment while requests follow closely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.server import brief_polling
+from headrace.server.brief_polling import BriefPolling, may_poll
+
+FOR_US = 60
+
+
+class Loop:
+    """Counts the looks at the sockets; each takes a microsecond."""
+
+    def __init__(self, for_us: int = FOR_US) -> None:
+        self.now_ns = 0
+        self.yields = 0
+        self.looks = 0
+        self._soon: list[Callable[[], None]] = []
+        self.polling = BriefPolling(
+            for_us, self._soon.append, now_ns=lambda: self.now_ns, give_way=self._give_way
+        )
+
+    def _give_way(self) -> None:
+        self.yields += 1
+
+    @property
+    def would_sleep(self) -> bool:
+        return not self._soon
+
+    def run(self, for_us: int) -> None:
+        """Let time pass; the loop sleeps when it has nothing to call."""
+        end_ns = self.now_ns + for_us * 1_000
+        while self._soon and self.now_ns < end_ns:
+            self.now_ns += 1_000
+            self.looks += 1
+            self._soon.pop(0)()
+        self.now_ns = max(self.now_ns, end_ns)
+
+    def serve(self, *pauses_us: int) -> None:
+        """A small request after each of these pauses."""
+        for pause_us in pauses_us:
+            self.run(pause_us)
+            self.polling.served()
+
+
+def test_after_requests_in_a_row_the_loop_looks_for_a_moment() -> None:
+    loop = Loop()
+    loop.serve(0, 50, 50)
+    loop.run(FOR_US - 1)
+    assert not loop.would_sleep
+    loop.run(FOR_US)
+    assert loop.would_sleep
+    assert loop.looks == pytest.approx(FOR_US, abs=1)
+
+
+def test_each_request_of_the_row_begins_the_moment_anew() -> None:
+    loop = Loop()
+    loop.serve(0, 50, 50, *[50] * 20)
+    assert not loop.would_sleep
+    assert loop.looks == pytest.approx(20 * 50, abs=2)
+
+
+def test_the_processor_is_offered_to_others_at_each_look() -> None:
+    loop = Loop()
+    loop.serve(0, 50, 50)
+    loop.run(1_000)
+    assert loop.yields == loop.looks - 1 > 0, "the last one finds that the moment is over"
+
+
+@pytest.mark.parametrize("pauses_us", [(0,), (0, 50), (0, 1_000, 50), (0, 50, 1_000, 50, 1_000)])
+def test_single_requests_and_pairs_are_not_worth_a_look(pauses_us: tuple[int, ...]) -> None:
+    loop = Loop()
+    loop.serve(*pauses_us)
+    assert loop.would_sleep
+
+
+def test_a_pause_ends_the_row() -> None:
+    loop = Loop()
+    loop.serve(0, 50, 50, 50, 1_000)
+    assert loop.would_sleep
+    loop.serve(50, 50)
+    assert not loop.would_sleep
+
+
+def test_nothing_is_looked_for_in_no_time() -> None:
+    loop = Loop(for_us=0)
+    loop.serve(*[10] * 20)
+    assert loop.would_sleep
+
+
+def test_a_node_with_one_processor_leaves_it_to_its_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(brief_polling.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    assert not may_poll()
+    monkeypatch.setattr(brief_polling.os, "sched_getaffinity", lambda _: {0, 3}, raising=False)
+    monkeypatch.setattr(brief_polling.os, "sched_yield", lambda: None, raising=False)
+    assert may_poll()
+
+
+def test_a_system_that_cannot_offer_a_processor_is_never_polled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(brief_polling.os, "sched_yield", raising=False)
+    assert not may_poll()
