@@ -7,8 +7,9 @@ from itertools import pairwise
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.settings.endpoints import parse_bootstrap_servers, parse_voters
 from headrace.base.settings.group import GROUP_LIMITS
-from headrace.base.settings.typed import Values, integer, members, optional_integer, text
-from headrace.server.listener_config import ListenerConfig, parse_map
+from headrace.base.settings.typed import Values, integer, members, optional_integer
+from headrace.server.connection_limits import overrides_per_ip
+from headrace.server.listener_config import ListenerConfig
 
 _ADDRESS = re.compile(r"[0-9a-zA-Z\-%._:]+")
 _MEGABYTE = 1 << 20
@@ -144,11 +145,9 @@ def _check_network(values: Values) -> None:
         "queued.max.request.bytes must be larger or equal to socket.request.max.bytes",
     )
     name = "max.connections.per.ip.overrides"
-    overrides = parse_map(name, text(values, name))
+    overrides = overrides_per_ip(values)
     invalid = [address for address in overrides if not _ADDRESS.fullmatch(address)]
     require(not invalid, f"{name} contains invalid addresses : {','.join(invalid)}")
-    for address, count in overrides.items():
-        require(count.isdecimal(), f"{name} has no number for {address}: {count}")
     require(
         bool(values["max.connections.per.ip"] or overrides),
         f"max.connections.per.ip can be set to zero only if {name} property is set.",

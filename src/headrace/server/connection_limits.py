@@ -11,7 +11,14 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.settings.broker import BROKER_SETTINGS
+from headrace.base.settings.typed import Values, integer, text
+from headrace.server.listener_config import parse_map
+
 _UNLIMITED = 2**31 - 1
+_PER_IP = "max.connections.per.ip"
+_OVERRIDES = "max.connections.per.ip.overrides"
 #: Between two sentences about refused connections.
 _QUIET_MS = 10_000.0
 
@@ -26,6 +33,21 @@ class ConnectionLimits:
     connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
     creation_rate_max: int = _UNLIMITED
     idle_ms_max: int = 600_000
+
+
+def overrides_per_ip(values: Values) -> dict[str, int]:
+    """How many connections each address may have that `max.connections.per.ip.overrides` names."""
+    entries = parse_map(_OVERRIDES, text(values, _OVERRIDES))
+    return {address: _override(address, count) for address, count in entries.items()}
+
+
+def _override(address: str, count: str) -> int:
+    """By the rules of the setting that it overrides: `int` alone refuses very long numbers."""
+    try:
+        return integer({_PER_IP: BROKER_SETTINGS[_PER_IP].parse(count)}, _PER_IP)
+    except KafkaError:
+        message = f"{_OVERRIDES} has no number for {address}: {count}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, message) from None
 
 
 class CreationRate:

@@ -5,7 +5,7 @@ a broker config while the node runs.
 """
 
 from headrace.base.settings.tables.headrace import BUSY_POLL_US
-from headrace.base.settings.typed import Values, flag, integer, number, text
+from headrace.base.settings.typed import Values, flag, integer, number
 from headrace.broker.config import BrokerConfig
 from headrace.groups.config import GroupConfig
 from headrace.log.log_registry import LogManagerConfig
@@ -13,8 +13,7 @@ from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
 from headrace.server.config_changes import config_checks, default_setting, is_list_setting
-from headrace.server.connection_limits import ConnectionLimits
-from headrace.server.listener_config import parse_map
+from headrace.server.connection_limits import ConnectionLimits, overrides_per_ip
 from headrace.server.maintenance import MaintenanceConfig
 from headrace.server.metadata_start import MetadataConfig
 from headrace.server.sockets import BACKLOG, SocketOptions
@@ -67,14 +66,12 @@ def group_config(values: Values) -> GroupConfig:
 
 
 def connection_limits(values: Values) -> ConnectionLimits:
-    overrides_name = "max.connections.per.ip.overrides"
-    overrides = parse_map(overrides_name, text(values, overrides_name))
     idle_ms = integer(values, "connections.max.idle.ms")
     return ConnectionLimits(
         frame_size_max=integer(values, "socket.request.max.bytes"),
         connections_max=integer(values, "max.connections"),
         connections_per_ip_max=integer(values, "max.connections.per.ip"),
-        connections_per_ip_overrides={ip: int(count) for ip, count in overrides.items()},
+        connections_per_ip_overrides=overrides_per_ip(values),
         creation_rate_max=integer(values, "max.connection.creation.rate"),
         idle_ms_max=idle_ms if idle_ms >= 0 else _NEVER_IDLE_MS,
     )

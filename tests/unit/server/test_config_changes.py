@@ -62,6 +62,8 @@ def test_a_broker_of_its_own_may_get_what_all_together_may_not() -> None:
     [
         ({"max.connections.per.ip.overrides": "nonsense"}, "is not of the form name:value"),
         ({"max.connections.per.ip.overrides": "10.0.0.1:many"}, "no number for 10.0.0.1"),
+        # Python reads no number of more than 4,300 digits.
+        ({"max.connections.per.ip.overrides": "10.0.0.1:" + "1" * 5000}, "no number for 10.0.0.1"),
         ({"max.connections.per.ip": "0"}, "can be set to zero only if"),
         ({"log.cleaner.dedupe.buffer.size": "1"}, "at least 1MB per cleaner thread"),
         ({"log.retention.ms": "0"}, "must be unlimited (-1) or"),

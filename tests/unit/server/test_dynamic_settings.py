@@ -327,16 +327,23 @@ def test_a_setting_that_cannot_be_is_refused_and_changes_nothing(tmp_path: Path)
     run(formatted(tmp_path / "data"), story)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max.connections.per.ip", "0"),
+        ("max.connections.per.ip.overrides", "10.0.0.1:" + "1" * 5000),
+    ],
+)
 def test_a_node_starts_with_its_file_alone_if_the_metadata_contradicts_it(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, value: str
 ) -> None:
     config = formatted(tmp_path / "data")
 
     async def write(node: Node) -> None:
         # As an older version, or another program, may have left it.
         records = [
-            ConfigRecord(resource_type=4, resource_name=ALL, name=name, value=value)
-            for name, value in (("max.connections", "3"), ("max.connections.per.ip", "0"))
+            ConfigRecord(resource_type=4, resource_name=ALL, name=one, value=given)
+            for one, given in (("max.connections", "3"), (name, value))
         ]
         node.plane.write_now(records)
         node.plane.flush_now()
@@ -346,7 +353,7 @@ def test_a_node_starts_with_its_file_alone_if_the_metadata_contradicts_it(
     assert "the dynamic settings of this broker are not applied" in caplog.text
 
     async def mend(node: Node) -> None:
-        await with_client(node, lambda client: alter(client, ALL, max_connections_per_ip=None))
+        await with_client(node, lambda client: alter(client, ALL, **{name: None}))
         assert await admitted(node) == 3
 
     run(config, mend)
