@@ -17,12 +17,13 @@ from headrace.base.settings.effective import BrokerLayers
 from headrace.base.settings.group import GROUP_SETTINGS, validate_group_configs
 from headrace.base.settings.topic import TOPIC_SETTINGS
 from headrace.base.settings.topic_checks import validate_topic_configs
+from headrace.base.settings.typed import flag, integer
 from headrace.base.settings.values import SettingType
-from headrace.metadata.controller.settings import ConfigCheck
+from headrace.metadata.controller.settings import ConfigCheck, ControllerSettings
 from headrace.metadata.image import ConfigResource, MetadataImage
 from headrace.server.config import NodeConfig
-from headrace.server.config_checks import check_rules
 from headrace.server.served_checks import check_no_java_classes
+from headrace.server.settings_in_force import check_settings
 
 _SETTINGS: dict[int, Mapping[str, Setting]] = {
     ConfigResource.TOPIC: TOPIC_SETTINGS,
@@ -63,6 +64,21 @@ def config_checks(node: NodeConfig) -> dict[int, ConfigCheck]:
     }
 
 
+def controller_settings(node: NodeConfig, cluster_id: str) -> ControllerSettings:
+    values = node.values
+    return ControllerSettings(
+        cluster_id=cluster_id,
+        node_id=node.node_id,
+        num_partitions=integer(values, "num.partitions"),
+        default_replication_factor=integer(values, "default.replication.factor"),
+        min_insync_replicas=integer(values, "min.insync.replicas"),
+        unclean_leader_election=flag(values, "unclean.leader.election.enable"),
+        config_checks=config_checks(node),
+        is_list_setting=is_list_setting,
+        default_setting=default_setting,
+    )
+
+
 def _check_broker(
     node: NodeConfig, name: str, configs: Mapping[str, str], image: MetadataImage
 ) -> None:
@@ -75,7 +91,7 @@ def _check_broker(
         known = {key: text for key, text in configs.items() if key in BROKER_SETTINGS}
         check_no_java_classes({key: BROKER_SETTINGS[key].parse(known[key]) for key in known})
         _check_fixed(configs, image.config(ConfigResource.BROKER, name))
-        check_rules(_layers_with(node, name, configs, image).values(), node.listeners)
+        check_settings(node, _layers_with(node, name, configs, image))
     except KafkaError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from error
 

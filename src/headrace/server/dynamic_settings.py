@@ -21,30 +21,14 @@ from headrace.metadata.features import METADATA_VERSION
 from headrace.metadata.image import ConfigResource, MetadataImage
 from headrace.server import part_configs
 from headrace.server.config import NodeConfig
-from headrace.server.config_checks import check_rules
 from headrace.server.connection_limits import ConnectionCounts, ListenerCounts
 from headrace.server.listener_config import ListenerConfig, with_limits
 from headrace.server.maintenance import Maintenance
 from headrace.server.metadata_plane import MetadataPlane
-from headrace.server.serving import broker_layers
+from headrace.server.settings_in_force import layers_in_force
 from headrace.server.transaction_coordination import BrokerIdentity
 
 logger = logging.getLogger(__name__)
-
-
-def layers_in_force(config: NodeConfig, image: MetadataImage) -> BrokerLayers:
-    """This node's settings; what is in its file alone if the others make no sense with it.
-
-    The controller lets no such settings in, but the metadata may be older than the file, or have
-    been written by somebody else; and a node that does not start cannot be told better ones.
-    """
-    layers = broker_layers(config, image)
-    try:
-        check_rules(layers.values(), config.listeners)
-    except KafkaError as error:
-        logger.error("the dynamic settings of this broker are not applied: %s", error.message)
-        return config.layers()
-    return layers
 
 
 def cordoned_ids(
@@ -69,10 +53,13 @@ class DynamicSettings:
 
     def metadata_changed(self, changes: MetadataChanges, image: MetadataImage) -> None:
         """The listener itself."""
-        if any(kind == ConfigResource.BROKER for kind, _ in changes.configs):
-            self._apply(layers_in_force(self.config, image))
-        elif METADATA_VERSION in changes.features:
-            self._register_cordoned()  # a newer version has room for them
+        try:
+            if any(kind == ConfigResource.BROKER for kind, _ in changes.configs):
+                self._apply(layers_in_force(self.config, image))
+            elif METADATA_VERSION in changes.features:
+                self._register_cordoned()  # a newer version has room for them
+        except Exception:  # the edge of a listener: no setting may cost the node its metadata
+            logger.exception("the changed settings of this broker could not be applied")
 
     def limit_connections(self, layers: BrokerLayers) -> None:
         """At the start as well: a listener's own limits may be dynamic ones."""

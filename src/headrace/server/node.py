@@ -38,6 +38,7 @@ from headrace.server import node_events, part_configs
 from headrace.server.batch_preparation import BatchPreparation
 from headrace.server.brief_polling import NO_POLLING, BriefPolling, may_poll
 from headrace.server.config import NodeConfig
+from headrace.server.config_changes import controller_settings
 from headrace.server.connection_limits import ConnectionCounts, ListenerCounts
 from headrace.server.consumer_groups import consumer_group_config
 from headrace.server.coordination import (
@@ -46,7 +47,7 @@ from headrace.server.coordination import (
     lead_recovered,
     offsets_topic,
 )
-from headrace.server.dynamic_settings import DynamicSettings, cordoned_ids, layers_in_force
+from headrace.server.dynamic_settings import DynamicSettings, cordoned_ids
 from headrace.server.file_limit import connections_that_fit
 from headrace.server.helper_process import HelperProcess
 from headrace.server.listener import Listener
@@ -57,7 +58,8 @@ from headrace.server.node_directories import NodeDirectories, open_node_director
 from headrace.server.recovery import StartStoppedError, recover_in_processes
 from headrace.server.registered_endpoints import date_line, registered_endpoints
 from headrace.server.scheduler import LoopScheduler
-from headrace.server.serving import Services, broker_layers, broker_table, controller_table
+from headrace.server.serving import Services, broker_table, controller_table
+from headrace.server.settings_in_force import broker_layers, layers_in_force
 from headrace.server.sockets import bind
 from headrace.server.transaction_coordination import (
     BrokerIdentity,
@@ -164,7 +166,7 @@ class Node:
         self._layers = layers_in_force(config, loaded.image)
         cordoned = config.cordoned(self._layers.values())
         self.controller_settings = replace(
-            part_configs.controller_settings(config, self.cluster_id), chance=secrets.randbelow
+            controller_settings(config, self.cluster_id), chance=secrets.randbelow
         )
         self.broker_epoch = activate(
             self.plane,

@@ -9,10 +9,8 @@ from headrace.base.settings.typed import Values, flag, integer, number
 from headrace.broker.config import BrokerConfig
 from headrace.groups.config import GroupConfig
 from headrace.log.log_registry import LogManagerConfig
-from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
-from headrace.server.config_changes import config_checks, default_setting, is_list_setting
 from headrace.server.connection_limits import ConnectionLimits, overrides_per_ip
 from headrace.server.maintenance import MaintenanceConfig
 from headrace.server.metadata_start import MetadataConfig
@@ -131,19 +129,4 @@ def metadata_config(node: NodeConfig) -> MetadataConfig:
             retention_ms=integer(values, "metadata.max.retention.ms"),
         ),
         idle_interval_ms=integer(values, "metadata.max.idle.interval.ms"),
-    )
-
-
-def controller_settings(node: NodeConfig, cluster_id: str) -> ControllerSettings:
-    values = node.values
-    return ControllerSettings(
-        cluster_id=cluster_id,
-        node_id=node.node_id,
-        num_partitions=integer(values, "num.partitions"),
-        default_replication_factor=integer(values, "default.replication.factor"),
-        min_insync_replicas=integer(values, "min.insync.replicas"),
-        unclean_leader_election=flag(values, "unclean.leader.election.enable"),
-        config_checks=config_checks(node),
-        is_list_setting=is_list_setting,
-        default_setting=default_setting,
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.settings.describe import describe_topic
-from headrace.base.settings.effective import BrokerLayers
 from headrace.broker.api_table import OPEN, Access, ApiTable, Handler, on_cluster, on_each
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.cluster_view import ClusterView
@@ -56,7 +55,7 @@ from headrace.broker.wakeups import Wakeups
 from headrace.log.log_manager import LogManager
 from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.controller.topics import create_topics
-from headrace.metadata.image import ConfigResource, MetadataImage
+from headrace.metadata.image import MetadataImage
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.create_topics import (
     CreatableTopic,
@@ -67,6 +66,7 @@ from headrace.server.config import NodeConfig
 from headrace.server.metadata_plane import MetadataPlane
 from headrace.server.serving_groups import group_rows
 from headrace.server.serving_transactions import transaction_rows
+from headrace.server.settings_in_force import broker_layers
 from headrace.server.transaction_coordination import TransactionServices
 
 Row = tuple[ApiKey, Access, Handler]
@@ -268,14 +268,6 @@ def _administration(services: Services) -> list[Row]:
             UnregisterBrokerHandler(s.plane, s.controller_settings, s.broker_config.node_id),
         ),
     ]
-
-
-def broker_layers(config: NodeConfig, image: MetadataImage) -> BrokerLayers:
-    """This node's settings: its file, and above it what the metadata sets for all or for it."""
-    return config.layers(
-        image.config(ConfigResource.BROKER, ""),
-        image.config(ConfigResource.BROKER, str(config.node_id)),
-    )
 
 
 def _effective_configs(s: Services) -> EffectiveConfigs:

@@ -45,6 +45,7 @@ from headrace.raft.voters import Voter
 from headrace.replication.partition import Partition
 from headrace.server import part_configs
 from headrace.server.config import NodeConfig
+from headrace.server.config_changes import controller_settings
 from headrace.server.coordination import follow_groups, group_coordinators, offsets_topic
 from headrace.server.serving import Services, broker_table, controller_table
 from headrace.server.transaction_coordination import (
@@ -203,7 +204,7 @@ class Broker:
 
     @property
     def _controller_settings(self) -> Any:
-        return part_configs.controller_settings(self.config, CLUSTER_ID)
+        return controller_settings(self.config, CLUSTER_ID)
 
     def _services(self) -> Services:
         config = part_configs.broker_config(self.config, CLUSTER_ID)

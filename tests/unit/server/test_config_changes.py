@@ -5,7 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.base.settings.typed import Values
 from headrace.metadata.image import EMPTY_IMAGE, ConfigKey, ConfigResource, MetadataImage
+from headrace.server import part_configs
 from headrace.server.config import NodeConfig
 from headrace.server.config_changes import config_checks, default_setting, is_list_setting
 
@@ -76,6 +78,18 @@ def test_settings_that_a_node_would_not_start_with_are_not_taken_while_it_runs(
         code, message = refusal(name, configs)
         assert code is ErrorCode.INVALID_REQUEST
         assert reason in message
+
+
+def test_what_only_a_part_of_the_node_stumbles_over_is_not_taken_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stumble(values: Values) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(part_configs, "maintenance_config", stumble)
+    code, message = refusal("", {"log.cleaner.backoff.ms": "5"})
+    assert code is ErrorCode.INVALID_REQUEST
+    assert "A node cannot run with these settings: ZeroDivisionError" in message
 
 
 def test_a_directory_that_a_node_does_not_have_cannot_be_cordoned() -> None:

@@ -30,6 +30,7 @@ from headrace.protocol.messages.update_features import (
     UpdateFeaturesResponse,
 )
 from headrace.server.config import NodeConfig
+from headrace.server.dynamic_settings import DynamicSettings
 from headrace.server.formatting import FormatPlan, format_storage
 from headrace.server.maintenance import Maintenance
 from headrace.server.node import Node
@@ -357,3 +358,21 @@ def test_a_node_starts_with_its_file_alone_if_the_metadata_contradicts_it(
         assert await admitted(node) == 3
 
     run(config, mend)
+
+
+def test_a_change_that_cannot_be_applied_costs_the_node_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stumble(self: DynamicSettings, *_: object) -> None:
+        raise ValueError("a part of the node has a mistake")
+
+    async def story(node: Node) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(DynamicSettings, "_apply", stumble)
+            await with_client(node, lambda client: alter(client, ALL, max_connections="3"))
+        assert await admitted(node) == 5
+        await with_client(node, lambda client: alter(client, ALL, max_connections="4"))
+        assert await admitted(node) == 4
+
+    run(formatted(tmp_path / "data"), story)
+    assert "a part of the node has a mistake" in caplog.text
