@@ -26,8 +26,6 @@ _ASSIGNOR_CLASSES = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
     "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
 }
-#: The settings of the cluster's brokers together.
-_ALL_BROKERS = ""
 
 
 def consumer_group_config(values: Values) -> ConsumerGroupConfig:
@@ -47,15 +45,14 @@ def add_consumer_groups(
     coordinator: GroupCoordinator,
     config: ConsumerGroupConfig,
     classic_config: GroupConfig,
-    image: Callable[[], MetadataImage],
+    settings: GroupSettings,
     topics: Topics,
     new_id: Callable[[], str],
-    node_id: int,
 ) -> GroupCoordinator:
     """Give a coordinator the part that looks after consumer groups."""
     part = ConsumerGroups(
         config,
-        group_settings(image, node_id),
+        settings,
         coordinator.groups,
         topics,
         coordinator.classic,
@@ -66,17 +63,19 @@ def add_consumer_groups(
     return coordinator
 
 
-def group_settings(image: Callable[[], MetadataImage], node_id: int) -> GroupSettings:
-    """A group's own settings, over those that may be changed for its broker at runtime."""
+def group_settings(
+    image: Callable[[], MetadataImage],
+    broker_values: Callable[[], Values],
+    config: ConsumerGroupConfig,
+) -> GroupSettings:
+    """A group's own settings, over the one that may be changed for its broker at runtime."""
 
     def settings(group_id: str) -> Mapping[str, str]:
-        now = image()
-        own = now.config(ConfigResource.GROUP, group_id)
-        for broker in (str(node_id), _ALL_BROKERS):
-            interval = now.config(ConfigResource.BROKER, broker).get(f"group.{ASSIGNMENT_INTERVAL}")
-            if interval is not None:
-                return {ASSIGNMENT_INTERVAL: interval, **own}
-        return own
+        own = image().config(ConfigResource.GROUP, group_id)
+        interval = integer(broker_values(), f"group.{ASSIGNMENT_INTERVAL}")
+        if interval == config.assignment_interval_ms.default:
+            return own
+        return {ASSIGNMENT_INTERVAL: str(interval), **own}
 
     return settings
 

@@ -21,7 +21,7 @@ from headrace.groups.record_codec import GroupRecordCodec
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import MetadataImage
 from headrace.replication.partition import Partition
-from headrace.server.consumer_groups import add_consumer_groups
+from headrace.server.consumer_groups import add_consumer_groups, group_settings
 from headrace.server.metadata_plane import MetadataPlane
 
 _CONSUMER_DEFAULTS = ConsumerGroupConfig()
@@ -33,19 +33,19 @@ def group_coordinators(
     scheduler: Scheduler,
     clock: Clock,
     *,
-    node_id: int = -1,
+    broker_values: Callable[[], Values],
     consumer_config: ConsumerGroupConfig = _CONSUMER_DEFAULTS,
 ) -> Groups:
+    """`broker_values` are the broker's settings as they are now; some change while it runs."""
     topics = ImageTopics(image)
+    settings = group_settings(image, broker_values, consumer_config)
 
     def new_id() -> str:
         return str(uuid.uuid4())
 
     def make(partition: Partition) -> GroupCoordinator:
         coordinator = GroupCoordinator(config, topics, new_id)
-        return add_consumer_groups(
-            coordinator, consumer_config, config, image, topics, new_id, node_id
-        )
+        return add_consumer_groups(coordinator, consumer_config, config, settings, topics, new_id)
 
     return Groups(
         Coordinators(

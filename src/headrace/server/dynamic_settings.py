@@ -11,7 +11,6 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from headrace.base.errors import KafkaError
-from headrace.base.settings.effective import BrokerLayers
 from headrace.log.directories import DataDirectory
 from headrace.log.log_manager import LogManager
 from headrace.metadata.changes import MetadataChanges
@@ -25,7 +24,7 @@ from headrace.server.connection_limits import ConnectionCounts, ListenerCounts
 from headrace.server.listener_config import ListenerConfig, with_limits
 from headrace.server.maintenance import Maintenance
 from headrace.server.metadata_plane import MetadataPlane
-from headrace.server.settings_in_force import layers_in_force
+from headrace.server.settings_in_force import SettingsInForce
 from headrace.server.transaction_coordination import BrokerIdentity
 
 logger = logging.getLogger(__name__)
@@ -44,6 +43,7 @@ class DynamicSettings:
     """Brings a change to the running parts."""
 
     config: NodeConfig
+    settings: SettingsInForce
     broker: BrokerIdentity
     plane: MetadataPlane
     logs: LogManager
@@ -55,29 +55,29 @@ class DynamicSettings:
         """The listener itself."""
         try:
             if any(kind == ConfigResource.BROKER for kind, _ in changes.configs):
-                self._apply(layers_in_force(self.config, image))
+                self._apply(image)
             elif METADATA_VERSION in changes.features:
                 self._register_cordoned()  # a newer version has room for them
         except Exception:  # the edge of a listener: no setting may cost the node its metadata
             logger.exception("the changed settings of this broker could not be applied")
 
-    def limit_connections(self, layers: BrokerLayers) -> None:
+    def limit_connections(self, image: MetadataImage) -> None:
         """At the start as well: a listener's own limits may be dynamic ones."""
-        values, given = layers.values(), layers.merged()
+        values, given = self.settings.values(image), self.settings.layers(image).merged()
         self.counts.change(part_configs.connection_limits(values))
         for listener, counts in self.listener_counts.items():
             now = with_limits(listener, values, given)
             counts.change(now.connections_max, now.creation_rate_max)
 
-    def _apply(self, layers: BrokerLayers) -> None:
-        values = layers.values()
+    def _apply(self, image: MetadataImage) -> None:
+        values = self.settings.values(image)
         self.maintenance.reconfigure(part_configs.maintenance_config(values))
         self.logs.config = part_configs.log_manager_config(values)
         for log in self.logs.logs.values():
             log.producer_expiration_ms = self.logs.config.producer_expiration_ms
         self.logs.cordoned = self.config.cordoned(values)
         self._register_cordoned()
-        self.limit_connections(layers)
+        self.limit_connections(image)
 
     def _register_cordoned(self) -> None:
         """Tell the controller, which gives a broker without an open directory no new partitions."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from headrace.base.clock import Clock, SystemClock
 from headrace.base.errors import KafkaError
 from headrace.base.settings.topic import topic_defaults
+from headrace.base.settings.typed import Values
 from headrace.base.uuids import random_uuid
 from headrace.broker.authorization import AllowAll
 from headrace.broker.cluster_view import ClusterView
@@ -59,7 +60,7 @@ from headrace.server.recovery import StartStoppedError, recover_in_processes
 from headrace.server.registered_endpoints import date_line, registered_endpoints
 from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_table, controller_table
-from headrace.server.settings_in_force import broker_layers, layers_in_force
+from headrace.server.settings_in_force import SettingsInForce
 from headrace.server.sockets import bind
 from headrace.server.transaction_coordination import (
     BrokerIdentity,
@@ -83,6 +84,7 @@ class Node:
     ) -> None:
         """In a process that it shares, a node takes no more of the interpreter than it must."""
         self.config = config
+        self.settings = SettingsInForce(config)
         self.clock = clock or SystemClock()
         self._has_own_process = has_own_process
         self.metrics = BrokerMetrics()
@@ -163,8 +165,7 @@ class Node:
         self.plane, loaded = open_metadata_plane(
             part_configs.metadata_config(config), files=self.files, clock=clock, clean=was_clean
         )
-        self._layers = layers_in_force(config, loaded.image)
-        cordoned = config.cordoned(self._layers.values())
+        cordoned = config.cordoned(self.settings.values(loaded.image))
         self.controller_settings = replace(
             controller_settings(config, self.cluster_id), chance=secrets.randbelow
         )
@@ -183,14 +184,14 @@ class Node:
             ),
         )
         self.plane.on_failure = self._fail
-        layers = broker_layers(config, self.plane.image)
+        layers = self.settings.layers(self.plane.image)
         node_events.tell_metadata(self.cluster_id, self.plane.image, layers)
 
     async def _host_partitions(self) -> None:
         """The logs on the disks, and what keeps them in step with the metadata and in shape."""
         config, clock = self.config, self.clock
-        values = self._layers.values()
-        topic_configs = TopicConfigs(self._topic_defaults(self.plane.image))
+        values = self._values_now()
+        topic_configs = TopicConfigs(topic_defaults(values))
         self.logs = LogManager(
             self.directories,
             config_for=lambda topic: topic_configs.of(self.plane.image, topic),
@@ -250,12 +251,12 @@ class Node:
             lambda: self.plane.image,
             self.scheduler,
             clock,
-            node_id=config.node_id,
+            broker_values=self._values_now,
             consumer_config=consumer_group_config(config.values),
         )
         follow_groups(self.groups, self.partitions, self.plane)
         self.transactions = TransactionServices(
-            lambda: broker_layers(config, self.plane.image).values(),
+            self._values_now,
             self.plane,
             self.partitions,
             self.groups,
@@ -285,6 +286,7 @@ class Node:
         self.preparation = BatchPreparation()
         services = Services(
             config=config,
+            settings=self.settings,
             broker_config=broker_config,
             broker_epoch=self.broker_epoch,
             clock=clock,
@@ -302,11 +304,12 @@ class Node:
             transactions=self.transactions,
             internal_topics=self.internal_topics,
         )
-        limits = part_configs.connection_limits(self._layers.values())
+        limits = part_configs.connection_limits(self._values_now())
         counts = ConnectionCounts(limits, connections_that_fit(process_limit(), self.files.limit))
         own_counts = {listener: ListenerCounts(listener.name) for listener, _ in self._bound}
         settings = DynamicSettings(
             config,
+            self.settings,
             BrokerIdentity(config.node_id, self.broker_epoch),
             self.plane,
             self.logs,
@@ -314,7 +317,7 @@ class Node:
             counts,
             own_counts,
         )
-        settings.limit_connections(self._layers)
+        settings.limit_connections(self.plane.image)
         self.plane.subscribe(settings.metadata_changed)
         polling = NO_POLLING
         if self._has_own_process and may_poll():
@@ -392,13 +395,14 @@ class Node:
         if self._opened is not None:
             self._opened.close()
 
-    def _topic_defaults(self, image: MetadataImage) -> dict[str, str]:
-        return topic_defaults(broker_layers(self.config, image).values())
+    def _values_now(self) -> Values:
+        """The settings in force; some change while we run."""
+        return self.settings.values(self.plane.image)
 
     def _broker_settings_changed(self, changes: MetadataChanges, image: MetadataImage) -> None:
         """Somebody changed a broker setting while we run: topics without their own follow it."""
         if any(kind == ConfigResource.BROKER for kind, _ in changes.configs):
-            self.replicas.defaults_changed(self._topic_defaults(image), image)
+            self.replicas.defaults_changed(topic_defaults(self.settings.values(image)), image)
 
     def _stored_high_watermarks(self) -> dict[tuple[str, int], int]:
         stored: dict[tuple[str, int], int] = {}

@@ -66,7 +66,7 @@ from headrace.server.config import NodeConfig
 from headrace.server.metadata_plane import MetadataPlane
 from headrace.server.serving_groups import group_rows
 from headrace.server.serving_transactions import transaction_rows
-from headrace.server.settings_in_force import broker_layers
+from headrace.server.settings_in_force import SettingsInForce
 from headrace.server.transaction_coordination import TransactionServices
 
 Row = tuple[ApiKey, Access, Handler]
@@ -77,6 +77,7 @@ class Services:
     """The parts of a node that handlers are made of."""
 
     config: NodeConfig
+    settings: SettingsInForce
     broker_config: BrokerConfig
     broker_epoch: int
     clock: Clock
@@ -282,7 +283,7 @@ def _effective_configs(s: Services) -> EffectiveConfigs:
                 config_source=entry.source,
                 is_sensitive=entry.sensitive,
             )
-            for entry in describe_topic(given, broker_layers(s.config, image))
+            for entry in describe_topic(given, s.settings.layers(image))
         ]
 
     return effective

@@ -24,27 +24,46 @@ from headrace.server.transaction_coordination import admission_config, transacti
 logger = logging.getLogger(__name__)
 
 
-def broker_layers(config: NodeConfig, image: MetadataImage) -> BrokerLayers:
-    """All that is set for this node, whether it makes sense or not."""
-    return config.layers(
-        image.config(ConfigResource.BROKER, ""),
-        image.config(ConfigResource.BROKER, str(config.node_id)),
-    )
-
-
-def layers_in_force(config: NodeConfig, image: MetadataImage) -> BrokerLayers:
-    """This node's settings; what is in its file alone if the others make no sense with it.
+class SettingsInForce:
+    """All that is set for this node; its file alone if the rest makes no sense with it.
 
     The controller lets no such settings in, but the metadata may be older than the file, or have
     been written by somebody else; and a node that does not start cannot be told better ones.
+
+    Many ask, some of them at every heartbeat of a group: the settings are looked at, and
+    complained about, once for each change.
     """
-    layers = broker_layers(config, image)
-    try:
-        check_settings(config, layers)
-    except KafkaError as error:
-        logger.error("the dynamic settings of this broker are not applied: %s", error.message)
-        return config.layers()
-    return layers
+
+    def __init__(self, config: NodeConfig) -> None:
+        self._config = config
+        self._seen = self._layers = config.layers()
+        self._values = config.values
+
+    def layers(self, image: MetadataImage) -> BrokerLayers:
+        """Where each setting comes from."""
+        self._look_at(image)
+        return self._layers
+
+    def values(self, image: MetadataImage) -> Values:
+        """The typed value of every broker setting."""
+        self._look_at(image)
+        return self._values
+
+    def _look_at(self, image: MetadataImage) -> None:
+        config = self._config
+        layers = config.layers(
+            image.config(ConfigResource.BROKER, ""),
+            image.config(ConfigResource.BROKER, str(config.node_id)),
+        )
+        if layers == self._seen:  # quick: an image takes what did not change from the one before
+            return
+        self._seen = layers
+        try:
+            self._values = check_settings(config, layers)
+            self._layers = layers
+        except KafkaError as error:
+            logger.error("the dynamic settings of this broker are not applied: %s", error.message)
+            self._layers, self._values = config.layers(), config.values
 
 
 def check_settings(config: NodeConfig, layers: BrokerLayers) -> Values:

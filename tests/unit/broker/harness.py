@@ -48,6 +48,7 @@ from headrace.server.config import NodeConfig
 from headrace.server.config_changes import controller_settings
 from headrace.server.coordination import follow_groups, group_coordinators, offsets_topic
 from headrace.server.serving import Services, broker_table, controller_table
+from headrace.server.settings_in_force import SettingsInForce
 from headrace.server.transaction_coordination import (
     BrokerIdentity,
     TransactionServices,
@@ -96,11 +97,13 @@ class Broker:
         )
         self.plane.apply(self._bootstrap())
         self.plane.listeners.append(self.replicas.metadata_changed)
+        self.settings = SettingsInForce(self.config)
         self.groups = group_coordinators(
             part_configs.group_config(self.config.values),
             lambda: self.plane.image,
             self.scheduler,
             self.clock,
+            broker_values=lambda: self.settings.values(self.plane.image),
         )
         plane: Any = self.plane
         follow_groups(self.groups, self.partitions, plane)
@@ -211,6 +214,7 @@ class Broker:
         plane: Any = self.plane
         return Services(
             config=self.config,
+            settings=self.settings,
             broker_config=config,
             broker_epoch=7,
             clock=self.clock,

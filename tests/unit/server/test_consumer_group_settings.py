@@ -11,6 +11,7 @@ from headrace.groups.consumer.config import Bounded, ConsumerGroupConfig, Migrat
 from headrace.metadata.image import ConfigResource, MetadataImage
 from headrace.server.config import NodeConfig
 from headrace.server.consumer_groups import consumer_group_config, group_settings
+from headrace.server.settings_in_force import SettingsInForce
 
 
 def config_of(tmp_path: Path, **overrides: str) -> ConsumerGroupConfig:
@@ -54,8 +55,13 @@ def test_an_assignor_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -
 
 def test_a_group_may_differ_from_its_broker_and_that_from_the_cluster_and_the_file() -> None:
     configs: dict[Any, Mapping[str, str]] = {}
-    settings = group_settings(lambda: MetadataImage(configs=configs), 1)
+
+    def image() -> MetadataImage:
+        return MetadataImage(configs=dict(configs))
+
+    in_force = SettingsInForce(NodeConfig.for_development("/data"))
     config = ConsumerGroupConfig()
+    settings = group_settings(image, lambda: in_force.values(image()), config)
     assert config.timing(settings("g")).assignment_interval_ms == 1_000
     configs[ConfigResource.BROKER, ""] = {"group.consumer.assignment.interval.ms": "2000"}
     assert config.timing(settings("g")).assignment_interval_ms == 2_000
@@ -70,3 +76,11 @@ def test_a_group_may_differ_from_its_broker_and_that_from_the_cluster_and_the_fi
     configs[ConfigResource.BROKER, "2"] = {"group.consumer.assignment.interval.ms": "9000"}
     assert config.timing(settings("other")).assignment_interval_ms == 2_500
     assert config.timing(settings("g")).assignment_interval_ms == 3_000
+    # What is not in force for the rest of the broker is not for its groups.
+    configs[ConfigResource.BROKER, "1"] = {
+        "group.consumer.assignment.interval.ms": "2500",
+        "max.connections.per.ip": "0",
+    }
+    assert config.timing(settings("other")).assignment_interval_ms == 1_000
+    configs[ConfigResource.BROKER, "1"] = {"group.consumer.assignment.interval.ms": "soon"}
+    assert config.timing(settings("other")).assignment_interval_ms == 2_000

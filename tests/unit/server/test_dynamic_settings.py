@@ -15,8 +15,10 @@ from headrace.client.blocking import KafkaClient
 from headrace.client.errors import raise_for_code
 from headrace.log.log_registry import LogManagerConfig
 from headrace.metadata.controller.configs import ConfigOperation
+from headrace.metadata.controller.result import ControllerResult
 from headrace.metadata.features import CORDONED_DIRECTORIES_LEVEL, METADATA_VERSION
 from headrace.metadata.image import ConfigResource
+from headrace.metadata.record_codec import AnyRecord
 from headrace.metadata.records import ConfigRecord
 from headrace.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -358,6 +360,34 @@ def test_a_node_starts_with_its_file_alone_if_the_metadata_contradicts_it(
         assert await admitted(node) == 3
 
     run(config, mend)
+
+
+def test_settings_that_make_no_sense_together_act_on_no_part_of_a_running_node(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {
+        "max.connections.per.ip": "0",
+        "log.retention.ms": "1234",
+        "transaction.partition.verification.enable": "false",
+    }
+    records: list[AnyRecord] = [
+        ConfigRecord(resource_type=4, resource_name=ALL, name=name, value=value)
+        for name, value in given.items()
+    ]
+
+    async def story(node: Node) -> None:
+        await with_client(node, lambda client: create_topic(client, "before", 1, {}))
+        # As another program may write them.
+        await node.plane.run(lambda _: ControllerResult(None, records))
+        assert caplog.text.count("the dynamic settings of this broker are not applied") == 1
+        await with_client(node, lambda client: create_topic(client, "after", 1, {}))
+        for topic in ("before", "after"):
+            log = node.partitions.require(topic, 0).log
+            assert log.config.retention_ms == 604_800_000
+        assert node.transactions._admission_config.verifies
+        assert await admitted(node) == 5
+
+    run(formatted(tmp_path / "data"), story)
 
 
 def test_a_change_that_cannot_be_applied_costs_the_node_nothing_else(
