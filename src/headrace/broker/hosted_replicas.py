@@ -31,8 +31,7 @@ class TopicConfigs:
     """The effective settings of topics: what the topic says over what the broker defaults to."""
 
     def __init__(self, broker_defaults: Mapping[str, str]) -> None:
-        self._broker_defaults = dict(broker_defaults)
-        self._plain = self._last = LogConfig.from_settings(self._broker_defaults)
+        self._plain = self._last = LogConfig.from_settings(broker_defaults)
         self._last_own: Mapping[str, str] | None = None
 
     def of(self, image: MetadataImage, topic: str) -> LogConfig:
@@ -41,14 +40,13 @@ class TopicConfigs:
             return self._plain
         # The partitions of a topic ask one after the other, and images never change.
         if own is not self._last_own:
-            self._last = LogConfig.from_settings({**self._broker_defaults, **own})
+            self._last = LogConfig.from_settings(own, over=self._plain)
             self._last_own = own
         return self._last
 
     def replace_defaults(self, broker_defaults: Mapping[str, str]) -> None:
         """The broker's own settings changed while it runs."""
-        self._broker_defaults = dict(broker_defaults)
-        self._plain = LogConfig.from_settings(self._broker_defaults)
+        self._plain = LogConfig.from_settings(broker_defaults)
         self._last_own = None
 
 

@@ -1,8 +1,11 @@
 """The settings of one log: Kafka's topic settings with types, and nothing of the broker's."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+
+from headrace.base.settings.topic import TOPIC_SETTINGS
+from headrace.base.settings.values import parse_value
 
 INT64_MAX = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
@@ -46,22 +49,22 @@ class LogConfig:
     unclean_leader_election_enable: bool = False
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, str]) -> "LogConfig":
-        """Build from `setting.name -> text`; names that are no log settings are left alone."""
+    def from_settings(
+        cls, settings: Mapping[str, str], over: "LogConfig | None" = None
+    ) -> "LogConfig":
+        """Build from `setting.name -> text`; names that are no log settings are left alone.
+
+        What is not named is as in `over`. Texts are read by the rules by which they were checked,
+        but limits are no business of a log: the metadata may be older than they are.
+        """
         values: dict[str, Any] = {}
         small = settings.get(INTERNAL_SEGMENT_BYTES)
         if small is not None:
             settings = {**settings, "segment.bytes": small}
         for name, text in settings.items():
-            field = name.replace(".", "_")
-            default = _DEFAULTS.get(field)
-            if default is None:
-                continue
-            try:
-                values[field] = _PARSERS[type(default)](text)
-            except ValueError:
-                raise ValueError(f"Invalid value {text!r} for configuration {name}") from None
-        return cls(**values)
+            if (field := _FIELDS.get(name)) is not None:
+                values[field] = _read(name, text)
+        return replace(over or cls(), **values)
 
     @property
     def compact(self) -> bool:
@@ -83,26 +86,14 @@ class LogConfig:
         return self.segment_ms
 
 
-def _boolean(text: str) -> bool:
-    lowered = text.strip().lower()
-    if lowered not in ("true", "false"):
-        raise ValueError(text)
-    return lowered == "true"
+def _read(name: str, text: str) -> object:
+    value = parse_value(name, TOPIC_SETTINGS[name].type, text)
+    return frozenset(filter(None, value)) if isinstance(value, tuple) else value
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(part.strip() for part in text.split(",") if part.strip())
-
-
-_PARSERS: dict[type, Callable[[str], object]] = {
-    bool: _boolean,
-    int: int,
-    float: float,
-    str: str.strip,
-    frozenset: _names,
-}
-
-_PLAIN = LogConfig()
-_DEFAULTS: dict[str, object] = {
-    name: getattr(_PLAIN, name) for name in LogConfig.__dataclass_fields__
+#: Settings of topics that concern logs, and the fields that they are in.
+_FIELDS = {
+    name: field
+    for name in TOPIC_SETTINGS
+    if (field := name.replace(".", "_")) in LogConfig.__dataclass_fields__
 }
