@@ -73,4 +73,5 @@ class ControllerSettings:
 
     def allows_unclean_election(self, image: MetadataImage, topic: str) -> bool:
         default = "true" if self.unclean_leader_election else "false"
-        return self.topic_setting(image, topic, UNCLEAN_ELECTION, default).lower() == "true"
+        value = self.topic_setting(image, topic, UNCLEAN_ELECTION, default)
+        return value.strip().lower() == "true"

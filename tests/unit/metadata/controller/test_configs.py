@@ -194,6 +194,14 @@ def test_the_controller_follows_its_nodes_settings_before_the_clusters() -> None
     assert settings.allows_unclean_election(image, "a")
 
 
+def test_blanks_around_a_value_do_not_count_for_the_controller() -> None:
+    name = "unclean.leader.election.enable"
+    image, _ = alter(image_with(), TOPIC, name, ConfigOperation.SET, " True ")
+    assert ControllerSettings().allows_unclean_election(image, "a")
+    image, _ = alter(image, TOPIC, "min.insync.replicas", ConfigOperation.SET, " +2 ")
+    assert ControllerSettings().effective_min_isr(image, "a", 3) == 2
+
+
 def test_each_resource_succeeds_or_fails_by_itself() -> None:
     changes = {
         TOPIC: {"retention.ms": (ConfigOperation.SET, "5")},
