@@ -181,13 +181,12 @@ class LogMaintenance:
     ) -> CleanJob | None:
         """The dirtiest log (`but_not` these) as a job for `cleaner.run`, if one is worth it."""
         config = self._manager.config
-        map_bytes = config.cleaner_dedupe_buffer_size * config.cleaner_dedupe_buffer_load_factor
         try:
             return self._manager.cleaning.next_job(
                 self._manager.logs.values(),
                 now_ms,
                 high_watermark,
-                map_bytes=int(map_bytes),
+                map_bytes=config.cleaner_map_bytes,
                 bytes_per_second_max=config.cleaner_io_max_bytes_per_second,
                 but_not=but_not,
             )

@@ -25,6 +25,8 @@ from headrace.log.retention import Deletion
 
 Deletions = list[tuple[PartitionLog, Deletion]]
 
+_LOAD_MIN = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class LogManagerConfig:
@@ -35,6 +37,16 @@ class LogManagerConfig:
     cleaner_dedupe_buffer_size: int = 134_217_728
     cleaner_dedupe_buffer_load_factor: float = 0.9
     cleaner_io_max_bytes_per_second: float = sys.float_info.max
+
+    @property
+    def cleaner_map_bytes(self) -> int:
+        """Memory for the keys of one round: as much of the buffer as may be filled.
+
+        The load factor may be any number. More than the buffer is not there, and with nearly
+        nothing of it each round would write a log anew for the sake of one key.
+        """
+        load = min(max(_LOAD_MIN, self.cleaner_dedupe_buffer_load_factor), 1.0)
+        return int(self.cleaner_dedupe_buffer_size * load)
 
 
 class LogRegistry:

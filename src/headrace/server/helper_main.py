@@ -17,9 +17,9 @@ _LOOK_S = 0.2
 
 def _clean(job: Any) -> Any:
     from headrace.log.cleaner.run import run
-    from headrace.log.cleaner.throttle import RateThrottle
+    from headrace.log.cleaner.throttle import throttle_for
 
-    throttle = RateThrottle(
+    throttle = throttle_for(
         job.bytes_per_second_max,
         lambda: time.monotonic() * 1000.0,
         lambda pause_ms: time.sleep(pause_ms / 1000.0),

@@ -1,6 +1,7 @@
 """Periodic work on all logs of a node, in pieces, and compaction from decision to swap."""
 
 import errno
+import math
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -354,6 +355,19 @@ def test_the_settings_of_the_cleaner_reach_the_job(tmp_path: Path) -> None:
     assert job is not None
     assert (job.map_bytes, job.bytes_per_second_max) == (500, 123.0)
     kill(manager)
+
+
+@pytest.mark.parametrize(
+    ("load_factor", "map_bytes"),
+    [(0.5, 500), (1.0, 1000), (math.inf, 1000), (7.0, 1000), (0.0, 10), (-math.inf, 10)],
+)
+def test_the_map_of_keys_is_no_larger_than_the_buffer_and_never_useless(
+    load_factor: float, map_bytes: int
+) -> None:
+    config = LogManagerConfig(
+        cleaner_dedupe_buffer_size=1000, cleaner_dedupe_buffer_load_factor=load_factor
+    )
+    assert config.cleaner_map_bytes == map_bytes
 
 
 # Swaps that wait for the disk while the log goes on

@@ -150,6 +150,26 @@ def test_compaction_keeps_the_last_value_of_each_key(tmp_path: Path) -> None:
     on_node(tmp_path, story)
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("log.cleaner.io.max.bytes.per.second", "0"),
+        ("log.cleaner.io.max.bytes.per.second", "-1"),
+        ("log.cleaner.io.buffer.load.factor", "Infinity"),
+        ("log.cleaner.io.buffer.load.factor", "0"),
+    ],
+)
+def test_compaction_works_with_any_number_that_its_settings_take(
+    tmp_path: Path, setting: str, value: str
+) -> None:
+    async def story(node: Node) -> None:
+        await with_client(node, make_dirty)
+        await node.maintenance.compact()
+        assert len(await with_client(node, lambda client: consume(client, "compacted"))) < 19
+
+    on_node(tmp_path, story, **{setting: value})
+
+
 def test_how_far_a_log_is_clean_is_on_the_disk_when_its_round_ends(tmp_path: Path) -> None:
     async def story(node: Node) -> None:
         await with_client(node, make_dirty)

@@ -1,5 +1,6 @@
 """A round as a whole: how far it reaches, what it leaves on the disk, and how it fails."""
 
+import math
 import os
 import pickle
 from pathlib import Path
@@ -11,7 +12,7 @@ from headrace.log.cleaner.grouping import group_segments
 from headrace.log.cleaner.job import CleaningError, CleanJob, CleanResult, SegmentFacts
 from headrace.log.cleaner.run import run
 from headrace.log.cleaner.sieve import ENTRY_SIZE
-from headrace.log.cleaner.throttle import RateThrottle
+from headrace.log.cleaner.throttle import RateThrottle, throttle_for
 from headrace.log.config import INT32_MAX
 from headrace.log.partition_log import PartitionLog
 from headrace.records.batch import read_header, stamp_crc
@@ -252,6 +253,21 @@ def test_the_rate_limit_pauses_as_long_as_the_bytes_take() -> None:
     assert pauses == [500.0]
     throttle(1400)
     assert pauses == [500.0, 1400.0]
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.0, -5.0, math.inf, math.nan])
+def test_a_rate_at_which_no_byte_would_pass_is_no_limit(rate: float) -> None:
+    pauses: list[float] = []
+    throttle_for(rate, lambda: 0.0, pauses.append)(10**9)
+    assert pauses == []
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-9])
+def test_no_pause_is_longer_than_an_hour_however_low_the_rate_is(rate: float) -> None:
+    pauses: list[float] = []
+    throttle = throttle_for(rate, lambda: 0.0, pauses.append)
+    throttle(1000)
+    assert pauses == [3_600_000.0]
 
 
 def test_a_round_tells_the_throttle_of_all_it_reads_and_writes(tmp_path: Path) -> None:
