@@ -243,8 +243,8 @@ class LogMaintenance:
             self._manager.handle_failure(LogDirFailure(job.directory, "compacting", cause))
 
     def clean_job_lost(self, job: CleanJob) -> None:
-        """Whoever ran a job is gone: that says nothing of the data, so the log gets another."""
-        self._manager.cleaning.give_up(job, "the cleaner ended unexpectedly", for_good=False)
+        """A job failed in a way that says nothing of the data, so the log gets another."""
+        self._manager.cleaning.give_up(job, "the cleaner failed unexpectedly", for_good=False)
 
     # The end
 

@@ -227,7 +227,8 @@ class Maintenance:
     async def compact(self) -> None:
         """One log after the other, dirtiest first, while any is worth the work."""
         # One that failed has its next turn after the others and a pause: a disk that is full now
-        # will be full in a moment, too.
+        # will be full in a moment, too, and a log that kills the helper must not keep it from all
+        # others.
         failed: set[TopicPartition] = set()
         while True:
             now_ms = self._clock.wall_ms()
@@ -237,21 +238,15 @@ class Maintenance:
             try:
                 await self._clean(job)
                 continue
-            except HelperDiedError as error:
-                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
-                self._rounds.clean_job_lost(job)
-                return
             except CleaningError as error:
                 logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
                 self._rounds.clean_job_failed(job, error)
-            except LogDirFailure as failure:  # no room for what the round made
-                logger.error("compaction of %s-%s: %s", job.topic, job.partition, failure)
+            except (HelperDiedError, LogDirFailure) as error:  # killed, or no room for the result
+                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
                 self._rounds.clean_job_lost(job)
-            except Exception as error:  # the edge of a task: retention and other logs go on
+            except Exception:  # the edge of a task: retention and other logs go on
                 logger.exception("compaction of %s-%s failed", job.topic, job.partition)
-                # Something in this log is too much for us, as data is that cannot be read.
-                reason = f"{type(error).__name__}: {error}"
-                self._rounds.clean_job_failed(job, CleaningError(reason))
+                self._rounds.clean_job_lost(job)
             failed.add((job.topic, job.partition))
 
     async def _clean(self, job: CleanJob) -> None:

@@ -229,12 +229,12 @@ def test_a_full_disk_is_tried_once_for_each_log_and_then_left_until_the_next_rou
     assert "No space left on device" in caplog.text
 
 
-def test_what_goes_wrong_in_the_cleaner_costs_its_log_compaction_and_nothing_else(
+def test_what_goes_wrong_in_the_cleaner_costs_its_log_one_round_and_nothing_else(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story(node: Node) -> None:
         def make_both(client: KafkaClient) -> None:
-            make_dirty(client, "bad", {"cleanup.policy": "compact,delete", "retention.ms": "1000"})
+            make_dirty(client, "bad", {"cleanup.policy": "compact,delete", "retention.ms": "-1"})
             make_dirty(client, "good")
 
         await with_client(node, make_both)
@@ -248,15 +248,74 @@ def test_what_goes_wrong_in_the_cleaner_costs_its_log_compaction_and_nothing_els
         node.cleaner.run = fail_for_bad  # type: ignore[method-assign]
         await node.maintenance.compact()
         assert len(await with_client(node, lambda client: consume(client, "good"))) < 19
-        # As with data that cannot be read: it is told in the metrics, and not tried again.
-        assert node.logs.cleaning.uncleanable == {("bad", 0): "MemoryError: no memory for its keys"}
+        assert len(await with_client(node, lambda client: consume(client, "bad"))) == 19
+        # Memory, or a setting, may be better next time: only data that is bad stays bad.
+        assert node.logs.cleaning.uncleanable == {}
+        node.cleaner.run = run_really  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        assert len(await with_client(node, lambda client: consume(client, "bad"))) < 19
+
+    on_node(tmp_path, story)
+    assert "no memory for its keys" in caplog.text
+
+
+def test_data_that_cannot_be_read_costs_its_log_compaction_and_not_retention(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(node: Node) -> None:
+        settings = {"cleanup.policy": "compact,delete", "retention.ms": "1000"}
+        await with_client(node, lambda client: make_dirty(client, "bad", settings))
+
+        async def find_it_corrupt(job: str, argument: Any) -> object:
+            raise CleaningError("a corrupt batch")
+
+        node.cleaner.run = find_it_corrupt  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        # It is told in the metrics, and not tried again.
+        assert node.logs.cleaning.uncleanable == {("bad", 0): "a corrupt batch"}
         log = node.partitions.require("bad", 0).log
         assert log.log_start_offset == 0
         await node.maintenance.retain()
         assert log.log_start_offset > 0
 
     on_node(tmp_path, story)
-    assert "no memory for its keys" in caplog.text
+    assert "a corrupt batch" in caplog.text
+
+
+def test_a_log_that_kills_the_cleaner_keeps_it_from_no_other(tmp_path: Path) -> None:
+    async def story(node: Node) -> None:
+        for topic in ("deadly", "good"):
+            await with_client(node, lambda client, topic=topic: make_dirty(client, topic))  # type: ignore[misc]
+        run_really = node.cleaner.run
+        tried: list[str] = []
+
+        async def die_of_deadly(job: str, argument: Any) -> object:
+            tried.append(argument.topic)
+            if argument.topic == "deadly":
+                raise HelperDiedError("the cleaner process ended unexpectedly")
+            return await run_really(job, argument)
+
+        node.cleaner.run = die_of_deadly  # type: ignore[method-assign]
+        await node.maintenance.compact()
+        assert tried == ["deadly", "good"]
+        assert len(await with_client(node, lambda client: consume(client, "good"))) < 19
+        await node.maintenance.compact()
+        assert tried == ["deadly", "good", "deadly"]
+
+    on_node(tmp_path, story)
+
+
+def test_a_cleaner_that_cannot_start_is_asked_once_for_each_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(node: Node) -> None:
+        for topic in ("a", "b"):
+            await with_client(node, lambda client, topic=topic: make_dirty(client, topic))  # type: ignore[misc]
+        await node.cleaner.close()
+        await node.maintenance.compact()
+        assert caplog.text.count("the cleaner process ended unexpectedly") == 2
+
+    on_node(tmp_path, story)
 
 
 @pytest.mark.parametrize(
