@@ -39,7 +39,9 @@ _ALIKE: tuple[tuple[str, ...], ...] = (
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
 )
-_SYNONYMS: dict[str, tuple[str, ...]] = {name: names for names in _ALIKE for name in names} | {
+_UNITS: dict[str, tuple[str, ...]] = {name: names for names in _ALIKE for name in names}
+# The second one has a meaning of its own as well: the pause between two checks.
+_SYNONYMS: dict[str, tuple[str, ...]] = _UNITS | {
     "log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")
 }
 
@@ -65,7 +67,7 @@ def without_listener_prefix(name: str) -> str | None:
 
 def unit_synonyms(name: str) -> tuple[str, ...]:
     """Names of the same setting in other units, the strongest first."""
-    return _SYNONYMS.get(name, (name,))
+    return _UNITS.get(name, (name,))
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:

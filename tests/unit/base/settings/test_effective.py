@@ -35,6 +35,21 @@ def test_a_dynamic_value_replaces_the_other_units_below_it() -> None:
     )
 
 
+def test_a_dynamic_value_leaves_a_setting_alone_that_means_something_else_too() -> None:
+    layers = BrokerLayers(
+        static={"log.flush.scheduler.interval.ms": "500"},
+        dynamic_default={"log.flush.interval.ms": "777"},
+    )
+    values = layers.values()
+    assert values["log.flush.interval.ms"] == 777
+    assert values["log.flush.scheduler.interval.ms"] == 500
+    assert layers.synonyms("log.flush.interval.ms") == (
+        Synonym("log.flush.interval.ms", "777", DYNAMIC_DEFAULT),
+        Synonym("log.flush.scheduler.interval.ms", "500", STATIC),
+        Synonym("log.flush.scheduler.interval.ms", str(2**63 - 1), DEFAULT),
+    )
+
+
 def test_a_setting_that_only_a_synonym_sets_lists_no_synonyms() -> None:
     layers = BrokerLayers(static={"log.retention.hours": "10"})
     assert layers.synonyms("log.retention.ms") == ()
