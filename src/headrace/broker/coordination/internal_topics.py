@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.controller_gate import Controller
+from headrace.metadata.controller.placement import is_cordoned_off
+from headrace.metadata.controller.result import ControllerResult
 from headrace.metadata.controller.settings import ControllerSettings
 from headrace.metadata.controller.topics import create_topics
+from headrace.metadata.image import MetadataImage
 from headrace.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -49,8 +52,8 @@ class InternalTopics:
         self._controller = controller
         self._settings = settings
         self._topics = topics
-        #: Clients ask again and again, and the log says it once.
-        self._warned: set[str] = set()
+        #: What the log was told of each: clients ask again and again.
+        self._warned: dict[str, str] = {}
 
     def ensure(self, name: str, done: Callable[[KafkaError | None], None]) -> None:
         """Create the topic unless it exists; `done` when it does, or with the reason why not."""
@@ -64,18 +67,27 @@ class InternalTopics:
             ],
         )
 
+        cordoned_off: list[int] = []
+
+        def create(image: MetadataImage) -> ControllerResult[list[CreatableTopicResult]]:
+            cordoned_off.extend(b for b, broker in image.brokers.items() if is_cordoned_off(broker))
+            return create_topics(image, self._settings, [wanted])
+
         def created(reply: list[CreatableTopicResult] | KafkaError) -> None:
             problem = _problem(reply)
             if problem is None:
-                self._warned.discard(name)
-            elif name not in self._warned:
-                self._warned.add(name)
-                _warn(name, problem)
+                self._warned.pop(name, None)
+            else:
+                self._warn(name, f"{problem}{_advice(name, problem, cordoned_off)}")
             done(problem)
 
-        self._controller.submit(
-            lambda image: create_topics(image, self._settings, [wanted]), created
-        )
+        self._controller.submit(create, created)
+
+    def _warn(self, name: str, reason: str) -> None:
+        """A client only waits for a coordinator: without this line nobody would learn why."""
+        if self._warned.get(name) != reason:
+            self._warned[name] = reason
+            logger.warning("The topic %s cannot be created: %s", name, reason)
 
 
 def _problem(reply: list[CreatableTopicResult] | KafkaError) -> KafkaError | None:
@@ -88,10 +100,12 @@ def _problem(reply: list[CreatableTopicResult] | KafkaError) -> KafkaError | Non
     return KafkaError(code, reply[0].error_message or "")
 
 
-def _warn(name: str, problem: KafkaError) -> None:
-    """A client only waits for a coordinator: without this line nobody would learn why."""
+def _advice(name: str, problem: KafkaError, cordoned_off: list[int]) -> str:
+    """What an operator can do about it."""
     setting = _REPLICATION_SETTINGS.get(name)
-    advice = ""
-    if setting is not None and problem.code is ErrorCode.INVALID_REPLICATION_FACTOR:
-        advice = f" Set {setting} to the number of brokers, or lower."
-    logger.warning("The topic %s cannot be created: %s%s", name, problem, advice)
+    if setting is None or problem.code is not ErrorCode.INVALID_REPLICATION_FACTOR:
+        return ""
+    if cordoned_off:
+        shown = ", ".join(map(str, sorted(cordoned_off)))
+        return f" Take a data directory out of cordoned.log.dirs of broker {shown}."
+    return f" Set {setting} to the number of brokers, or lower."

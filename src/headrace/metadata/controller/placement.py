@@ -122,12 +122,15 @@ class Placer:
         return replicas
 
 
-def _is_usable(broker: BrokerImage) -> bool:
-    if broker.in_controlled_shutdown:
-        return False
+def is_cordoned_off(broker: BrokerImage) -> bool:
+    """Whether none of its directories takes new partitions (`cordoned.log.dirs`)."""
     cordoned = broker.cordoned_directories or ()
     # One that has not registered its directories may have room.
-    return not broker.directories or not set(broker.directories) <= set(cordoned)
+    return bool(broker.directories) and set(broker.directories) <= set(cordoned)
+
+
+def _is_usable(broker: BrokerImage) -> bool:
+    return not broker.in_controlled_shutdown and not is_cordoned_off(broker)
 
 
 def _shuffle(items: list[T], chance: Chance) -> None:
