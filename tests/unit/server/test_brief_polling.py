@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
 
-from headrace.server import brief_polling
 from headrace.server.brief_polling import BriefPolling, may_poll
 
 FOR_US = 60
@@ -95,15 +95,15 @@ def test_nothing_is_looked_for_in_no_time() -> None:
 def test_a_node_with_one_processor_leaves_it_to_its_clients(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(brief_polling.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     assert not may_poll()
-    monkeypatch.setattr(brief_polling.os, "sched_getaffinity", lambda _: {0, 3}, raising=False)
-    monkeypatch.setattr(brief_polling.os, "sched_yield", lambda: None, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3}, raising=False)
+    monkeypatch.setattr(os, "sched_yield", lambda: None, raising=False)
     assert may_poll()
 
 
 def test_a_system_that_cannot_offer_a_processor_is_never_polled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delattr(brief_polling.os, "sched_yield", raising=False)
+    monkeypatch.delattr(os, "sched_yield", raising=False)
     assert not may_poll()

@@ -48,11 +48,10 @@ def setup() -> Setup:
 
 def test_small_requests_are_told_to_the_polling_and_large_ones_are_not() -> None:
     told: list[bytes] = []
-    polling: Any = SimpleNamespace(served=lambda: told.append(setup.dispatcher.frames[-1]))
-    setup = Setup(polling=polling)
-    setup.client.send(framed(b"small"))
-    setup.client.send(framed(b"x" * 4_000))
-    setup.client.send(framed(b"also small"))
+    polling: Any = SimpleNamespace(served=lambda: told.append(connection.dispatcher.frames[-1]))
+    connection = Setup(polling=polling)
+    for content in (b"small", b"x" * 4_000, b"also small"):
+        connection.client.send(framed(content))
     assert told == [b"small", b"also small"], "each after it was served"
 
 
