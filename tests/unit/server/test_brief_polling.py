@@ -27,14 +27,13 @@ class Loop:
     def _give_way(self) -> None:
         self.yields += 1
 
-    @property
     def would_sleep(self) -> bool:
         return not self._soon
 
     def run(self, for_us: int) -> None:
         """Let time pass; the loop sleeps when it has nothing to call."""
         end_ns = self.now_ns + for_us * 1_000
-        while self._soon and self.now_ns < end_ns:
+        while not self.would_sleep() and self.now_ns < end_ns:
             self.now_ns += 1_000
             self.looks += 1
             self._soon.pop(0)()
@@ -51,16 +50,16 @@ def test_after_requests_in_a_row_the_loop_looks_for_a_moment() -> None:
     loop = Loop()
     loop.serve(0, 50, 50)
     loop.run(FOR_US - 1)
-    assert not loop.would_sleep
+    assert not loop.would_sleep()
     loop.run(FOR_US)
-    assert loop.would_sleep
+    assert loop.would_sleep()
     assert loop.looks == pytest.approx(FOR_US, abs=1)
 
 
 def test_each_request_of_the_row_begins_the_moment_anew() -> None:
     loop = Loop()
     loop.serve(0, 50, 50, *[50] * 20)
-    assert not loop.would_sleep
+    assert not loop.would_sleep()
     assert loop.looks == pytest.approx(20 * 50, abs=2)
 
 
@@ -75,21 +74,21 @@ def test_the_processor_is_offered_to_others_at_each_look() -> None:
 def test_single_requests_and_pairs_are_not_worth_a_look(pauses_us: tuple[int, ...]) -> None:
     loop = Loop()
     loop.serve(*pauses_us)
-    assert loop.would_sleep
+    assert loop.would_sleep()
 
 
 def test_a_pause_ends_the_row() -> None:
     loop = Loop()
     loop.serve(0, 50, 50, 50, 1_000)
-    assert loop.would_sleep
+    assert loop.would_sleep()
     loop.serve(50, 50)
-    assert not loop.would_sleep
+    assert not loop.would_sleep()
 
 
 def test_nothing_is_looked_for_in_no_time() -> None:
     loop = Loop(for_us=0)
     loop.serve(*[10] * 20)
-    assert loop.would_sleep
+    assert loop.would_sleep()
 
 
 def test_a_node_with_one_processor_leaves_it_to_its_clients(
