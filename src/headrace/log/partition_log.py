@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log import retention, swapping, truncation
 from headrace.log.directories import remove_directory
-from headrace.log.errors import LogDirFailure
+from headrace.log.errors import PASSING, LogDirFailure
 from headrace.log.flushing import Flush
 from headrace.log.log_appends import LogAppends
 from headrace.log.log_reads import LogReads
@@ -150,7 +150,11 @@ class PartitionLog(LogAppends, LogReads):
             swapping.take_over_segments(self, new, old, now_ms)
             yield from self._synced()
         except OSError as error:
-            raise self.fail("swapping compacted segments in", error) from error
+            if swapping.has_begun(old) or error.errno not in PASSING:
+                # The new segments stay, for loading to put in place.
+                raise self.fail("swapping compacted segments in", error) from error
+            swapping.discard_staged(new)
+            raise self.refuse("swapping compacted segments in", error) from error
 
     def _synced(self) -> Iterator[swapping.DirectorySync]:
         sync = swapping.DirectorySync(self.directory)

@@ -1,6 +1,7 @@
 """The files of a segment: one log file and its indexes, which share a base offset and a suffix."""
 
 import contextlib
+import errno
 import os
 
 from headrace.log.file_names import (
@@ -76,9 +77,8 @@ class SegmentFiles:
             except FileNotFoundError:
                 if kind == LOG:
                     raise
-            except OSError:
-                for back, there in renamed:
-                    os.rename(there, back)
+            except OSError as error:
+                _take_back(renamed, error)
                 raise
         self.suffix = suffix
         self._set_paths()
@@ -100,3 +100,12 @@ class SegmentFiles:
         for kind in SEGMENT_KINDS:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.path(kind))
+
+
+def _take_back(renamed: list[tuple[str, str]], cause: OSError) -> None:
+    """Undo renames; a disk that refuses that as well leaves half a segment, which never passes."""
+    try:
+        for old, new in renamed:
+            os.rename(new, old)
+    except OSError:
+        raise OSError(errno.EIO, f"half renamed: {cause.strerror}", old) from cause

@@ -8,7 +8,7 @@ ones, never neither: `.cleaned` becomes `.swap` when complete; the old ones beco
 from contextlib import suppress
 
 from headrace.base.durability import sync_directory
-from headrace.log.file_names import CLEANED, SWAP
+from headrace.log.file_names import CLEANED, DELETED, SWAP
 from headrace.log.log_state import LogState
 from headrace.log.retention import retire_segment, retire_snapshot
 from headrace.log.segment import Segment
@@ -65,6 +65,11 @@ def take_over_segments(log: LogState, new: list[Segment], old: list[Segment], no
         segment.rename("")
         log.segments.add(segment)
     log.directory_unsynced = True
+
+
+def has_begun(old: list[Segment]) -> bool:
+    """Whether an old segment is out of the way: from then on only the new ones will do."""
+    return any(segment.suffix.endswith(DELETED) for segment in old)
 
 
 def _base_offset(segment: Segment) -> int:

@@ -3,7 +3,7 @@
 import errno
 import math
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -477,6 +477,80 @@ def test_a_swap_that_cannot_be_prepared_is_dropped_and_made_again(manager: LogMa
     assert maintenance.finish_clean_job(job, run(job), NOW)
     assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
     kill(manager)
+
+
+def full_for_renames(suffix: str, after: int) -> Callable[[str, str], None]:
+    """A rename that finds no room for such names, once it has worked so often."""
+    real, left = os.rename, after
+
+    def rename(old: str, new: str) -> None:
+        nonlocal left
+        if new.endswith(suffix):
+            if left == 0:
+                raise OSError(errno.ENOSPC, "No space left on device", new)
+            left -= 1
+        real(old, new)
+
+    return rename
+
+
+@pytest.mark.parametrize("renamed", [0, 1, 2])
+def test_a_swap_that_a_full_disk_does_not_let_begin_is_dropped_and_made_again(
+    manager: LogManager, monkeypatch: pytest.MonkeyPatch, renamed: int
+) -> None:
+    log = dirty_log(manager)
+    before = contents(log)
+    maintenance, steps = staged(manager)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", full_for_renames(".deleted", renamed))
+        with pytest.raises(LogDirFailure):
+            next(steps)
+    assert swap_files(log) == []
+    assert contents(log) == before
+    assert log.failure is None
+    assert len(manager.online) == 1
+    job = maintenance.next_clean_job(NOW, end_offset)
+    assert job is not None
+    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    kill(manager)
+
+
+def test_a_swap_that_a_full_disk_ends_half_way_is_finished_by_the_next_start(
+    manager: LogManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dirty_log(manager)
+    _, steps = staged(manager)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", full_for_renames(".deleted", 4))
+        assert not finished(steps)
+    assert manager.online == []
+    again = start([str(tmp_path)], configs=CONFIGS)
+    assert contents(again.logs["c", 0]) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    kill(again)
+
+
+def test_a_segment_that_a_full_disk_leaves_half_renamed_is_not_trusted(
+    manager: LogManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dirty_log(manager)
+    _, steps = staged(manager)
+    real, left = os.rename, 1
+
+    def rename(old: str, new: str) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device", new)
+        real(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", rename)
+        assert not finished(steps)
+    assert manager.online == []
+    again = start([str(tmp_path)], configs=CONFIGS)
+    assert contents(again.logs["c", 0]) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    kill(again)
 
 
 def test_files_that_a_full_disk_cannot_remove_are_tried_at_the_next_look(
