@@ -3,7 +3,7 @@
 One request may create or delete thousands of partitions, and each costs some system calls. So
 partitions are known at once, while their files come and go in slices between other turns of the
 loop; whoever uses a partition before its turn has its log made first. A full disk leaves a
-partition offline until there is room.
+partition offline until there is room, and a deleted log under its name.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class ReplicaLogs:
         self._refused: dict[_Key, _Unmade] = {}
         #: Logs of deleted topics that are still under their names.
         self._doomed: dict[_Key, None] = {}
+        #: Those of them that the disk has no room to rename, and why.
+        self._kept: dict[_Key, LogDirFailure] = {}
         self._touched: list[DataDirectory] = []
         self._is_scheduled = False
         #: Told of each partition that came online after all.
@@ -89,11 +91,13 @@ class ReplicaLogs:
         unmade = self._unmade.get(key) or self._refused.get(key)
         if unmade is None or unmade.partition is not partition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if key in self._doomed:
+        if key in self._doomed or key in self._kept:
             # Its name is wanted again before its turn has come.
-            del self._doomed[key]
+            self._doomed.pop(key, None)
             self._retire([key])
             self._write_touched()
+            if key in self._kept:
+                raise self._kept[key].with_traceback(None)
         log = self._logs.create(
             partition.topic,
             partition.index,
@@ -154,8 +158,19 @@ class ReplicaLogs:
         while self._doomed:
             self._rename_some()
 
+    def try_kept(self) -> bool:
+        """Rename some of the logs that the disk had no room for; True if it is worth going on."""
+        keys = list(islice(self._kept, _RENAMED_AT_ONCE))
+        self._retire(keys)
+        self._write_touched()
+        return bool(self._kept) and self._kept.keys().isdisjoint(keys)
+
     def close(self) -> None:
-        """The node stops: what is deleted is deleted, and no log is made any more."""
+        """The node stops: what is deleted is deleted, and no log is made any more.
+
+        What the disk has no room to rename is put aside at the next start, as a stray.
+        """
+        self._doomed.update(dict.fromkeys(self._kept))
         self.finish()
         self._unmade.clear()
         self._refused.clear()
@@ -169,13 +184,26 @@ class ReplicaLogs:
             self._write_touched()
 
     def _retire(self, keys: list[_Key]) -> None:
-        for directory in self._logs.retire(keys, self._clock.wall_ms()):
+        touched, refused = self._logs.retire(keys, self._clock.wall_ms())
+        for directory in touched:
             if directory not in self._touched:
                 self._touched.append(directory)
+        new = [key for key in refused if key not in self._kept]
+        if new:
+            logger.error(
+                "%d deleted logs stay for now, the first is that of %s-%s: %s",
+                len(new),
+                *new[0],
+                refused[new[0]],
+            )
+        for key in keys:
+            self._kept.pop(key, None)
+        self._kept |= refused  # behind the others, which may lie on a disk with room
 
     def _write_touched(self) -> None:
         touched, self._touched = self._touched, []
-        self._write_checkpoints(self._logs.checkpoint_round(touched))
+        if touched:
+            self._write_checkpoints(self._logs.checkpoint_round(touched))
 
     # Turns
 

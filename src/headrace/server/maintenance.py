@@ -96,7 +96,7 @@ class Maintenance:
         self._every(min(config.flush_check_interval_ms, _LOOK_MS), self.flush)
         self._every(_LOOK_MS, self.delete)
         self._every(_LOOK_MS, self.take_failed_directories_offline)
-        self._every(_LOOK_MS, self.make_refused_logs)
+        self._every(_LOOK_MS, self.try_refused_logs)
         self._logs.on_lost.append(self.lose)
         self._every(
             min(
@@ -157,9 +157,12 @@ class Maintenance:
         if not self._logs.online:  # whoever took the last one offline
             self.on_no_directory_left("None of the data directories can be used any more.")
 
-    async def make_refused_logs(self) -> None:
-        """Partitions that came while the disk was full get their logs when there is room."""
-        while self._replica_logs is not None and self._replica_logs.try_refused():
+    async def try_refused_logs(self) -> None:
+        """Partitions that came, or went, while the disk was full: there may be room now."""
+        replica_logs = self._replica_logs
+        while replica_logs is not None and replica_logs.try_kept():
+            await _turn()
+        while replica_logs is not None and replica_logs.try_refused():
             await _turn()
 
     async def flush(self) -> None:

@@ -196,3 +196,78 @@ def test_a_broken_disk_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert not broker.replica_logs.try_refused()
     assert broker.partitions.offline == {("t", 0)}
     broker.close()
+
+
+class NoRoomForNames:
+    """A disk that cannot rename a partition's directory as long as it is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full = True
+        self._rename = os.rename
+        monkeypatch.setattr(os, "rename", self._refuse_or_rename)
+
+    def _refuse_or_rename(self, old: str, new: str) -> None:
+        if self.is_full and new.endswith(("-delete", "-stray")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), new)
+        self._rename(old, new)
+
+
+def test_a_topic_deleted_on_a_full_disk_goes_when_there_is_room(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic_id = broker.create_topic("t", 2)
+    disk = NoRoomForNames(monkeypatch)
+    broker.plane.apply([r.RemoveTopicRecord(topic_id=topic_id)])
+    assert not broker.replica_logs.try_kept()
+    assert on_disk(broker, "t-*") == ["t-0", "t-1"]
+    assert caplog.text.count("2 deleted logs stay for now, the first is that of t-0") == 1
+    disk.is_full = False
+    assert not broker.replica_logs.try_kept()
+    assert logs_of(broker, "t") == []
+    assert len(on_disk(broker, "t-*-delete")) == len(broker.logs.deleting) == 2
+
+
+def test_as_many_logs_as_a_full_disk_kept_go_in_turns_when_there_is_room(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic_id = create(broker, "many", MANY)
+    broker.scheduler.settle()
+    disk = NoRoomForNames(monkeypatch)
+    broker.plane.apply([r.RemoveTopicRecord(topic_id=topic_id)])
+    broker.scheduler.settle()
+    assert len(logs_of(broker, "many")) == MANY
+    disk.is_full = False
+    assert broker.replica_logs.try_kept()
+    assert 0 < len(logs_of(broker, "many")) < MANY
+    while broker.replica_logs.try_kept():
+        pass
+    assert logs_of(broker, "many") == []
+
+
+def test_a_topic_of_the_same_name_waits_for_room_to_rename_the_old_logs(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic_id = broker.create_topic("t")
+    produce(broker, batch(3), "t")
+    disk = NoRoomForNames(monkeypatch)
+    broker.plane.apply([r.RemoveTopicRecord(topic_id=topic_id)])
+    broker.create_topic("t")
+    assert produce(broker, batch(), "t").error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert not broker.replica_logs.try_refused()
+    disk.is_full = False
+    broker.replica_logs.try_refused()
+    assert produce(broker, batch(), "t").base_offset == 0
+    assert on_disk(broker, "t-*-stray") == []
+    assert len(on_disk(broker, "t-*-delete")) == 1
+    assert not broker.replica_logs.try_kept()
+    assert logs_of(broker, "t") == [0]
+
+
+def test_a_node_stops_on_a_disk_that_has_no_room_to_rename_logs(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic_id = broker.create_topic("t")
+    NoRoomForNames(monkeypatch)
+    broker.plane.apply([r.RemoveTopicRecord(topic_id=topic_id)])
+    broker.replica_logs.close()
+    assert on_disk(broker, "t-*") == ["t-0"]

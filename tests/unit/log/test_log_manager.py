@@ -1,5 +1,6 @@
 """Partitions on a node's disks: found at a start, made, moved out of the way, deleted."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.base.uuids import DIRECTORY_LOST, random_uuid
 from headrace.log.config import LogConfig
+from headrace.log.errors import LogDirFailure
 from headrace.log.log_maintenance import LogMaintenance, remove_directory
 from headrace.log.log_manager import LogManager
 from headrace.log.log_registry import LogManagerConfig
@@ -285,7 +287,48 @@ def test_logs_that_metadata_does_not_know_become_strays(tmp_path: Path) -> None:
     kill(manager)
 
 
+def no_room(old: str, new: str) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), new)
+
+
+def test_a_stray_that_a_full_disk_cannot_rename_is_kept_and_put_aside_when_its_name_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = format_directories(tmp_path)
+    manager = start([path])
+    make(manager, "gone", records=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", no_room)
+        assert manager.put_strays_aside(lambda log: False) == []
+        with pytest.raises(LogDirFailure) as caught:
+            manager.create("gone", 0, topic_id=random_uuid(), now_ms=NOW)
+    assert caught.value.passes
+    assert len(manager.online) == 1
+    assert manager.create("gone", 0, topic_id=random_uuid(), now_ms=NOW).log_end_offset == 0
+    assert [name[-6:] for name in directories_in(path)] == ["gone-0", "-stray"]
+    kill(manager)
+
+
 # Deleting
+
+
+def test_a_log_whose_deletion_a_full_disk_refuses_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = format_directories(tmp_path)
+    manager = start([path])
+    log = make(manager, "a", records=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", no_room)
+        touched, refused = manager.retire([("a", 0)], NOW)
+    assert (touched, list(refused)) == ([], [("a", 0)])
+    assert manager.logs == {("a", 0): log}
+    assert log.failure is None
+    assert manager.deleting == []
+    touched, refused = manager.retire([("a", 0)], NOW)
+    assert (touched, refused) == (manager.directories, {})
+    assert manager.logs == {}
+    kill(manager)
 
 
 def test_a_deleted_partition_is_renamed_at_once_and_removed_later(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,35 @@ def test_an_active_reader_keeps_its_place_when_retention_finds_nothing(tmp_path:
         await with_client(node, work)
         await node.maintenance.retain()
         assert len(await with_client(node, lambda client: consume(client, "kept"))) == 10
+
+    on_node(tmp_path, story)
+
+
+def test_a_topic_deleted_on_a_full_disk_and_the_next_of_its_name_are_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = os.rename
+
+    def no_room(old: str, new: str) -> None:
+        if new.endswith("-delete"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), new)
+        rename(old, new)
+
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "orders", 1, {})
+            produce(client, "orders", [b"old"])
+            delete_topics(client, ["orders"])
+            create_topic(client, "orders", 1, {})
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "rename", no_room)
+            await with_client(node, work)
+            assert ("orders", 0) in node.logs.logs
+            assert node.partitions.offline == {("orders", 0)}
+        await node.maintenance.try_refused_logs()
+        assert node.partitions.require("orders", 0).log.log_end_offset == 0
+        assert len(names(str(tmp_path / "data"), "orders-*-delete")) == 1
 
     on_node(tmp_path, story)
 
