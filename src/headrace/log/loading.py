@@ -4,6 +4,7 @@ import os
 
 from headrace.base.uuids import ZERO_UUID
 from headrace.log.config import LogConfig
+from headrace.log.failed_rolls import drop_overtaken
 from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.index_repair import indexes_are_sound, repair_indexes
 from headrace.log.interrupted_swaps import log_offsets, tidy_directory
@@ -123,27 +124,13 @@ def _load_segments(log: LogState, base_offsets: list[int], now_ms: int) -> int |
         if not indexes_are_sound(segment):
             interval = log.config.index_interval_bytes
             repair_indexes(log.directory, log.segments, segment, interval)
-    _drop_overtaken(log)
+    drop_overtaken(log.directory, log.segments, log.config.index_interval_bytes)
     if base_offsets:
         log.active = log.segments.active
         log.log_end_offset, end = log.active.walk_to_end()
         if end != log.active.size:
             return log.log_end_offset
     return None
-
-
-def _drop_overtaken(log: LogState) -> None:
-    """Drop an empty last segment that the one before it has grown past.
-
-    A roll that failed half-way left it; records of that segment must not be hidden behind it.
-    """
-    segments = log.segments
-    while len(segments) > 1 and segments.active.size == 0:
-        stray = segments.active
-        if segments[-2].next_offset() <= stray.base_offset:
-            break
-        segments.remove(stray)
-        stray.delete_files()
 
 
 def _set_start(log: LogState, log_start_offset: int, now_ms: int) -> None:

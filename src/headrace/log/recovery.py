@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from headrace.log.batch_checks import checked_batches, forget_indexes
 from headrace.log.config import INT32_MAX, LogConfig
+from headrace.log.failed_rolls import drop_overtaken
 from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.index_repair import indexes_are_sound, repair_indexes
 from headrace.log.interrupted_swaps import log_offsets, tidy_directory
@@ -64,6 +65,7 @@ class Recovery:
             self._segments.add(
                 Segment.open(self._files, self._directory, base_offset, self._now_ms)
             )
+        drop_overtaken(self._directory, self._segments, self._interval)
         self._epochs.load()
         end_offset = self._log_start_offset
         if len(self._segments):

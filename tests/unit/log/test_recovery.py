@@ -10,6 +10,7 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.partition_log import PartitionLog
 from headrace.log.recovery import recover_directory
 from headrace.log.scan import scan_headers
+from headrace.log.segment import Segment
 from tests.unit.log.samples import (
     NOW,
     append,
@@ -420,3 +421,76 @@ def test_a_walk_over_any_cut_file_ends(tmp_path: Path) -> None:
         finally:
             os.close(fd)
         assert count == (1 if cut >= len(whole) // 2 else 0)
+
+
+# What a failed roll left, as versions did that did not clear it away
+
+
+def _stray(log: PartitionLog, base_offset: int) -> None:
+    Segment.create(log.files, log.directory, base_offset, NOW).close()
+
+
+def _log_past_a_stray(directory: Path) -> PartitionLog:
+    """Ten records flushed, an empty segment in the midst of them, and two more records."""
+    log = new_log(directory, index_interval_bytes=0)
+    for n in range(12):
+        if n == 4:
+            _stray(log, 4)
+        append(log, batch(1), leader_epoch=n // 5)
+        if n == 9:
+            log.flush()
+    kill(log)
+    return log
+
+
+def test_recovery_does_not_begin_in_an_empty_segment_that_the_log_has_outgrown(
+    tmp_path: Path,
+) -> None:
+    log = _log_past_a_stray(tmp_path)
+    again = reload(log, clean=False)
+    assert [first for first, _ in spans(everything(again))] == list(range(12))
+    assert again.segments.base_offsets == [0]
+    assert again.leader_epochs.entries == log.leader_epochs.entries != []
+
+
+def test_what_follows_an_outgrown_segment_is_checked(tmp_path: Path) -> None:
+    log = _log_past_a_stray(tmp_path)
+    data = bytearray(_log_path(log).read_bytes())
+    data[-1] ^= 0xFF
+    _log_path(log).write_bytes(data)
+    assert reload(log, clean=False).log_end_offset == 11
+
+
+def test_an_outgrown_segment_is_known_though_the_index_before_it_is_damaged(
+    tmp_path: Path,
+) -> None:
+    log = _log_past_a_stray(tmp_path)
+    (Path(log.directory) / f"{0:020d}.index").write_bytes(b"\xff" * 16)
+    again = reload(log, clean=False)
+    assert again.log_end_offset == 12
+    assert again.segments.base_offsets == [0]
+    assert again.leader_epochs.entries == log.leader_epochs.entries
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_outgrown_segments_hide_nothing_wherever_they_are(tmp_path: Path, clean: bool) -> None:
+    log = new_log(tmp_path)
+    for n in range(12):
+        if n in (2, 4, 7):
+            _stray(log, n)
+        append(log, batch(1))
+        if n == 9:
+            log.roll(NOW)
+    log.close(clean=clean)
+    again = reload(log, clean=clean)
+    assert again.segments.base_offsets == [0, 10]
+    assert [first for first, _ in spans(everything(again))] == list(range(12))
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_an_empty_segment_at_the_log_end_is_kept(tmp_path: Path, clean: bool) -> None:
+    log = new_log(tmp_path)
+    append(log, batch(3))
+    log.roll(NOW)
+    log.close(clean=clean)
+    assert reload(log, clean=clean).segments.base_offsets == [0, 3]
