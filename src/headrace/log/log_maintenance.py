@@ -88,13 +88,6 @@ class LogMaintenance:
             raise refused.with_traceback(None)
         return False
 
-    def delete_due_files(self, now_ms: int, budget: int = 5000) -> bool:
-        """Remove files of deleted segments whose `file.delete.delay.ms` is over."""
-        for removal in self.take_due_files(now_ms, budget):
-            removal.run()
-            self.finish_removal(removal)
-        return bool(self._waiting["delete_due_files"])
-
     def expire_producers(self, now_ms: int, budget: int = 5000) -> bool:
         """Forget producers that have been idle for `producer.id.expiration.ms`."""
         for _, log in self._visit("expire_producers", budget):
@@ -148,10 +141,10 @@ class LogMaintenance:
         while True:
             due = [
                 FileRemoval(log, paths, now_ms)
-                for _, log in self._visit("delete_due_files", budget)
+                for _, log in self._visit("take_due_files", budget)
                 if log.pending_deletes and (paths := log.take_due_files(now_ms))
             ]
-            if due or not self._waiting["delete_due_files"]:
+            if due or not self._waiting["take_due_files"]:
                 return due
 
     def finish_removal(self, removal: "FileRemoval") -> None:
@@ -216,15 +209,6 @@ class LogMaintenance:
             for tell in self._manager.on_compacted:
                 tell(job, result, now_ms - job.now_ms)
         return is_in
-
-    def finish_clean_job(self, job: CleanJob, result: CleanResult, now_ms: int) -> bool:
-        """The same, waiting for the disk here."""
-        steps = self.swap_in(job, result, now_ms)
-        while True:
-            try:
-                next(steps).run()
-            except StopIteration as end:
-                return bool(end.value)
 
     def cleaner_offsets(self, job: CleanJob) -> CheckpointRound:
         """How far the logs of a job's directory are clean; like Kafka, noted after each job."""

@@ -3,13 +3,7 @@
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.file_slice import FileSlice
 from headrace.log.log_state import LogState
-from headrace.log.time_lookup import (
-    Candidate,
-    TimestampOffset,
-    newest_candidate,
-    next_candidate,
-    open_candidate,
-)
+from headrace.log.time_lookup import Candidate, newest_candidate, next_candidate
 from headrace.log.txn_index import AbortedTxn
 
 _NEVER = 1 << 62
@@ -105,28 +99,6 @@ class LogReads(LogState):
             return newest_candidate(self.segments, self.log_start_offset)
         except OSError as error:
             raise self.refuse("looking up a timestamp", error) from error
-
-    def find_by_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record that is at least as new as `timestamp`, for whoever has the time."""
-        return self._search(self.next_candidate(timestamp))
-
-    def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The first record with the largest timestamp of all, likewise."""
-        return self._search(self.newest_candidate())
-
-    def _search(self, candidate: Candidate | None) -> TimestampOffset | None:
-        while candidate is not None:
-            found = open_candidate(candidate)
-            if found is not None or candidate.next_offset is None:
-                return found
-            candidate = self.next_candidate(candidate.timestamp, candidate.next_offset)
-        return None
-
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """The first offset of a transaction that is still open, if there is one."""
-        first = self.producers.first_undecided_offset()
-        return None if first is None else max(first, self.log_start_offset)
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Where readers of committed data stop: no transaction below is open, and every marker

@@ -163,11 +163,6 @@ class PartitionLog(LogAppends, LogReads):
         if sync.error is not None:
             raise sync.error
 
-    def replace_segments(self, new: list[Segment], old: list[Segment], now_ms: int) -> None:
-        """The same, waiting for the disk here."""
-        for sync in self.swap_segments(new, old, now_ms):
-            sync.run()
-
     def rename_directory(self, directory: str) -> None:
         """Rename the partition's directory, as a deletion or a move between disks begins."""
         try:

@@ -147,10 +147,6 @@ class ProducerTable:
         firsts = [*self._ongoing, *self._unreplicated]
         return min(firsts) if firsts else None
 
-    def first_undecided_offset(self) -> int | None:
-        """The first offset of an open transaction."""
-        return min(self._ongoing) if self._ongoing else None
-
     def forget_replicated(self, high_watermark: int) -> None:
         done = [first for first, last in self._unreplicated.items() if last < high_watermark]
         for first in done:

@@ -1,5 +1,6 @@
 """Batches and logs for the tests of the log."""
 
+from collections.abc import Generator
 from pathlib import Path
 from struct import pack
 from typing import Any
@@ -9,6 +10,9 @@ from headrace.log.config import LogConfig
 from headrace.log.loading import create_log, load_log
 from headrace.log.open_files import OpenFiles
 from headrace.log.partition_log import PartitionLog
+from headrace.log.segment import Segment
+from headrace.log.swapping import DirectorySync
+from headrace.log.time_lookup import Candidate, TimestampOffset, open_candidate
 from headrace.records.batch import iter_headers
 from headrace.records.builder import build_batch
 from headrace.records.legacy import iter_any_headers
@@ -167,6 +171,40 @@ def everything(log: PartitionLog) -> bytes:
 def spans(data: bytes) -> list[tuple[int, int]]:
     """(first, last) offset of each batch in what a read returned."""
     return [(header.base_offset, header.last_offset) for _, header in iter_headers(data)]
+
+
+def first_since(log: PartitionLog, timestamp: int) -> TimestampOffset | None:
+    """The first record that is at least as new as that, all steps at once."""
+    return _search(log, log.next_candidate(timestamp))
+
+
+def newest_record(log: PartitionLog) -> TimestampOffset | None:
+    """The first record with the largest timestamp of all, likewise."""
+    return _search(log, log.newest_candidate())
+
+
+def _search(log: PartitionLog, candidate: Candidate | None) -> TimestampOffset | None:
+    while candidate is not None:
+        found = open_candidate(candidate)
+        if found is not None or candidate.next_offset is None:
+            return found
+        candidate = log.next_candidate(candidate.timestamp, candidate.next_offset)
+    return None
+
+
+def replace_segments(log: PartitionLog, new: list[Segment], old: list[Segment]) -> None:
+    """Swap compacted segments in, waiting for the disk here."""
+    for sync in log.swap_segments(new, old, NOW):
+        sync.run()
+
+
+def finished(steps: Generator[DirectorySync, None, bool]) -> bool:
+    """Whether the result of a round was swapped in, all steps at once."""
+    while True:
+        try:
+            next(steps).run()
+        except StopIteration as end:
+            return bool(end.value)
 
 
 def file_names(log: PartitionLog) -> list[str]:

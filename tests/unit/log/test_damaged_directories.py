@@ -14,8 +14,10 @@ from tests.unit.log.samples import (
     append,
     batch,
     end_transaction,
+    first_since,
     kill,
     new_log,
+    newest_record,
     produce,
     reload,
 )
@@ -68,8 +70,8 @@ def _use(log: PartitionLog) -> None:
         except KafkaError as error:
             if error.code is not ErrorCode.CORRUPT_MESSAGE:
                 raise
-    log.find_by_timestamp(NOW + 20)
-    log.max_timestamp_offset()
+    first_since(log, NOW + 20)
+    newest_record(log)
     log.aborted_transactions(log.log_start_offset, end)
     result = append(log, batch(1), leader_epoch=1 << 30)
     assert result.base_offset == end

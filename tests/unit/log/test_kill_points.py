@@ -24,6 +24,7 @@ from tests.unit.log.samples import (
     new_log,
     produce,
     reload,
+    replace_segments,
     spans,
 )
 
@@ -94,7 +95,7 @@ def _compact(log: PartitionLog, acknowledged: list[int]) -> None:
     cleaned.finish()
     for offset in (0, 2):
         acknowledged.remove(offset)
-    log.replace_segments([cleaned], [log.segments[0], log.segments[1]], NOW)
+    replace_segments(log, [cleaned], [log.segments[0], log.segments[1]])
 
 
 def _close(log: PartitionLog, acknowledged: list[int]) -> None:

@@ -20,7 +20,7 @@ from headrace.log.partition_log import PartitionLog
 from headrace.log.swapping import DirectorySync
 from tests.unit.log.cleaner.samples import contents, put
 from tests.unit.log.nodes import end_offset, format_directories, kill, start, stop
-from tests.unit.log.samples import NOW, TOPIC_ID, append, batch
+from tests.unit.log.samples import NOW, TOPIC_ID, append, batch, finished
 
 COMPACT = LogConfig(cleanup_policy=frozenset({"compact"}), file_delete_delay_ms=0)
 BOTH = LogConfig(
@@ -47,6 +47,13 @@ def dirty_log(
         put(log, (b"a", b"%d" % n), (b"b", b"%d" % n))
         log.roll(NOW)
     return log
+
+
+def remove_due_files(maintenance: LogMaintenance, now_ms: int) -> None:
+    while removals := maintenance.take_due_files(now_ms):
+        for removal in removals:
+            removal.run()
+            maintenance.finish_removal(removal)
 
 
 # Passes
@@ -127,9 +134,9 @@ def test_files_of_deleted_segments_go_after_their_delay(manager: LogManager) -> 
         return [name for name in os.listdir(log.directory) if name.endswith(".deleted")]
 
     assert doomed()
-    maintenance.delete_due_files(NOW + 5000 + 59_999)
+    remove_due_files(maintenance, NOW + 5000 + 59_999)
     assert doomed()
-    maintenance.delete_due_files(NOW + 5000 + 60_000)
+    remove_due_files(maintenance, NOW + 5000 + 60_000)
     assert not doomed()
     kill(manager)
 
@@ -193,7 +200,7 @@ def test_compaction_from_the_decision_to_the_checkpoint(
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
     assert maintenance.next_clean_job(NOW, end_offset) is None  # it is under way
-    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert finished(maintenance.swap_in(job, run(job), NOW))
     assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
     assert maintenance.next_clean_job(NOW, end_offset) is None  # it is clean
     maintenance.checkpoints().run()
@@ -211,7 +218,7 @@ def test_the_dirtiest_log_comes_first(manager: LogManager) -> None:
     dirty_log(manager, partition=0, segments=2)
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
-    maintenance.finish_clean_job(job, run(job), NOW)
+    finished(maintenance.swap_in(job, run(job), NOW))
     log = manager.logs["c", 0]
     for _ in range(4):
         put(log, (b"a", b"x" * 50))
@@ -232,7 +239,7 @@ def test_a_log_that_is_being_cleaned_is_not_deleted_from(manager: LogManager) ->
     result = run(job)
     maintenance.retain(NOW + 5000, end_offset)
     assert log.log_start_offset == 0
-    assert maintenance.finish_clean_job(job, result, NOW)
+    assert finished(maintenance.swap_in(job, result, NOW))
     maintenance.retain(NOW + 5000, end_offset)
     assert log.log_start_offset == 6
     assert contents(log) == []
@@ -247,7 +254,7 @@ def test_the_log_grows_while_it_is_being_cleaned(manager: LogManager) -> None:
     put(log, (b"a", b"new"))
     log.roll(NOW)
     put(log, (b"a", b"newer"))
-    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert finished(maintenance.swap_in(job, run(job), NOW))
     assert [value for _, _, value in contents(log)] == [b"2", b"2", b"new", b"newer"]
     kill(manager)
 
@@ -262,7 +269,7 @@ def test_a_cut_below_the_active_segment_throws_the_round_away(manager: LogManage
     manager.truncate({("c", 0): 3}, NOW)
     put(log, (b"z", b"other"))
     before = contents(log)
-    assert not maintenance.finish_clean_job(job, result, NOW)
+    assert not finished(maintenance.swap_in(job, result, NOW))
     assert contents(log) == before
     assert not [name for name in os.listdir(log.directory) if name.endswith(".cleaned")]
     kill(manager)
@@ -273,7 +280,7 @@ def test_what_follows_a_cut_counts_as_dirty(manager: LogManager) -> None:
     maintenance = LogMaintenance(manager)
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
-    maintenance.finish_clean_job(job, run(job), NOW)
+    finished(maintenance.swap_in(job, run(job), NOW))
     manager.truncate({("c", 0): 4}, NOW)
     assert manager.cleaning.offsets["c", 0] <= 4
     kill(manager)
@@ -290,7 +297,7 @@ def test_a_round_for_a_deleted_topic_does_not_touch_the_new_one_of_that_name(
     manager.delete([("c", 0)], NOW)
     new = manager.create("c", 0, topic_id=random_uuid(), now_ms=NOW)
     put(new, (b"a", b"new topic"))
-    assert not maintenance.finish_clean_job(job, result, NOW)
+    assert not finished(maintenance.swap_in(job, result, NOW))
     assert contents(new) == [(0, b"a", b"new topic")]
     assert ("c", 0) not in manager.cleaning
     kill(manager)
@@ -302,7 +309,7 @@ def test_a_topic_that_is_no_longer_compacted_is_left_as_it_is(manager: LogManage
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
     manager.set_config("c", LogConfig())
-    assert not maintenance.finish_clean_job(job, run(job), NOW)
+    assert not finished(maintenance.swap_in(job, run(job), NOW))
     assert len(contents(log)) == 6
     kill(manager)
 
@@ -381,14 +388,6 @@ def staged(manager: LogManager) -> tuple[LogMaintenance, Generator[DirectorySync
     steps = maintenance.swap_in(job, run(job), NOW)
     next(steps).run()
     return maintenance, steps
-
-
-def finished(steps: Generator[DirectorySync, None, bool]) -> bool:
-    while True:
-        try:
-            next(steps).run()
-        except StopIteration as end:
-            return bool(end.value)
 
 
 def swap_files(log: PartitionLog) -> list[str]:
@@ -474,7 +473,7 @@ def test_a_swap_that_cannot_be_prepared_is_dropped_and_made_again(manager: LogMa
     assert log.failure is None
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
-    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert finished(maintenance.swap_in(job, run(job), NOW))
     assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
     kill(manager)
 
@@ -511,7 +510,7 @@ def test_a_swap_that_a_full_disk_does_not_let_begin_is_dropped_and_made_again(
     assert len(manager.online) == 1
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
-    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert finished(maintenance.swap_in(job, run(job), NOW))
     assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
     kill(manager)
 
@@ -560,7 +559,7 @@ def test_files_that_a_full_disk_cannot_remove_are_tried_at_the_next_look(
     maintenance = LogMaintenance(manager)
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
-    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert finished(maintenance.swap_in(job, run(job), NOW))
     (removal,) = maintenance.take_due_files(NOW)
 
     def refuse(path: str) -> None:
@@ -587,7 +586,7 @@ def test_files_that_cannot_be_removed_take_their_directory_offline(
     maintenance = LogMaintenance(manager)
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
-    assert maintenance.finish_clean_job(job, run(job), NOW)
+    assert finished(maintenance.swap_in(job, run(job), NOW))
     assert maintenance.take_due_files(NOW - 1) == []
     (removal,) = maintenance.take_due_files(NOW)
     assert maintenance.take_due_files(NOW) == []  # nobody gets them twice

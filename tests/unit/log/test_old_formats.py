@@ -6,7 +6,7 @@ from zlib import crc32
 
 from headrace.log.partition_log import PartitionLog
 from headrace.records.batch import iter_headers
-from tests.unit.log.samples import NOW, append, batch, new_log, reload
+from tests.unit.log.samples import NOW, append, batch, first_since, new_log, reload
 
 
 def _message(offset: int, value: bytes, *, magic: int, timestamp: int = -1) -> bytes:
@@ -54,5 +54,5 @@ def test_old_messages_are_cut_and_recovered(tmp_path: Path) -> None:
 
 def test_old_messages_are_found_by_time(tmp_path: Path) -> None:
     log, _ = _old_log(tmp_path)
-    assert log.find_by_timestamp(NOW + 4) == (NOW + 4, 4, -1)
-    assert log.find_by_timestamp(NOW + 7) == (NOW + 7, 7, 0)
+    assert first_since(log, NOW + 4) == (NOW + 4, 4, -1)
+    assert first_since(log, NOW + 7) == (NOW + 7, 7, 0)

@@ -18,6 +18,7 @@ from tests.unit.log.samples import (
     end_transaction,
     everything,
     file_names,
+    first_since,
     kill,
     new_log,
     produce,
@@ -99,7 +100,7 @@ def test_indexes_that_kafka_preallocated_are_read_to_their_last_entry(tmp_path: 
         os.truncate(os.path.join(log.directory, name), len(data) + 1000 * entry)
     again = reload(log, clean=True)
     assert spans(again.read(13, 1, end_offset=20)) == [(13, 13)]
-    found = again.find_by_timestamp(NOW + 15)
+    found = first_since(again, NOW + 15)
     assert found is not None
     assert found.offset == 15
     again.close()
@@ -198,7 +199,7 @@ def test_recovery_reads_only_what_lies_behind_the_recovery_point(tmp_path: Path)
     assert report.scanned_bytes < size // 3
     again = reload(log, clean=True)
     assert everything(again) == expected
-    found = again.find_by_timestamp(NOW + 53)
+    found = first_since(again, NOW + 53)
     assert found is not None
     assert found.offset == 53
 
@@ -231,12 +232,12 @@ def test_producers_transactions_and_aborts_survive_a_kill(tmp_path: Path) -> Non
         if n == 10:
             end_transaction(log, 8, 0, commit=False)
     aborted = log.aborted_transactions(0, log.log_end_offset)
-    open_since = log.first_unstable_offset
+    open_since = log.last_stable_offset(log.log_end_offset)
     kill(log)
     again = reload(log, clean=False)
     assert again.aborted_transactions(0, again.log_end_offset) == aborted
     assert len(aborted) == 1
-    assert again.first_unstable_offset == open_since is not None
+    assert again.last_stable_offset(again.log_end_offset) == open_since < log.log_end_offset
     retry = produce(again, 7, 19)
     assert retry.duplicate
     assert produce(again, 7, 20).duplicate is False

@@ -15,6 +15,7 @@ from tests.unit.log.samples import (
     file_names,
     new_log,
     reload,
+    replace_segments,
     spans,
 )
 
@@ -41,7 +42,7 @@ def _cleaned(log: PartitionLog, keep: list[int]) -> Segment:
 def test_compacted_segments_take_the_place_of_the_old_ones(tmp_path: Path) -> None:
     log = _log_with_segments(tmp_path)
     old = [log.segments[0], log.segments[1]]
-    log.replace_segments([_cleaned(log, [1, 3])], old, NOW)
+    replace_segments(log, [_cleaned(log, [1, 3])], old)
     assert log.segments.base_offsets == [0, 4]
     assert spans(everything(log)) == [(1, 1), (3, 3), (4, 4), (5, 5)]
     assert spans(log.read(2, 1 << 20, end_offset=6)) == [(3, 3)]
@@ -55,7 +56,7 @@ def test_compacted_segments_take_the_place_of_the_old_ones(tmp_path: Path) -> No
 
 def test_a_segment_that_compaction_emptied_is_read_over(tmp_path: Path) -> None:
     log = _log_with_segments(tmp_path)
-    log.replace_segments([_cleaned(log, [])], [log.segments[0], log.segments[1]], NOW)
+    replace_segments(log, [_cleaned(log, [])], [log.segments[0], log.segments[1]])
     assert spans(log.read(0, 1 << 20, end_offset=6)) == [(4, 4), (5, 5)]
 
 

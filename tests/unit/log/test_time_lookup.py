@@ -14,11 +14,20 @@ from headrace.records.batch import MAX_TIMESTAMP_POSITION, stamp_crc
 from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec
 from headrace.records.record import Record
-from tests.unit.log.samples import NOW, append, batch, kill, new_log, reload
+from tests.unit.log.samples import (
+    NOW,
+    append,
+    batch,
+    first_since,
+    kill,
+    new_log,
+    newest_record,
+    reload,
+)
 
 
 def _found(log: PartitionLog, timestamp: int) -> tuple[int, int] | None:
-    found = log.find_by_timestamp(timestamp)
+    found = first_since(log, timestamp)
     return None if found is None else (found.timestamp, found.offset)
 
 
@@ -26,10 +35,10 @@ def test_the_record_inside_the_batch_is_found(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     append(log, batch(10, timestamp=NOW), leader_epoch=3)
     append(log, batch(10, timestamp=NOW + 100), leader_epoch=4)
-    assert log.find_by_timestamp(NOW + 5) == (NOW + 5, 5, 3)
-    assert log.find_by_timestamp(NOW + 50) == (NOW + 100, 10, 4)
-    assert log.find_by_timestamp(0) == (NOW, 0, 3)
-    assert log.find_by_timestamp(NOW + 110) is None
+    assert first_since(log, NOW + 5) == (NOW + 5, 5, 3)
+    assert first_since(log, NOW + 50) == (NOW + 100, 10, 4)
+    assert first_since(log, 0) == (NOW, 0, 3)
+    assert first_since(log, NOW + 110) is None
 
 
 def test_nothing_before_the_log_start_is_found(tmp_path: Path) -> None:
@@ -45,15 +54,15 @@ def test_nothing_before_the_log_start_is_found(tmp_path: Path) -> None:
 
 def test_an_empty_log_has_no_times(tmp_path: Path) -> None:
     log = new_log(tmp_path)
-    assert log.find_by_timestamp(0) is None
-    assert log.max_timestamp_offset() is None
+    assert first_since(log, 0) is None
+    assert newest_record(log) is None
 
 
 def test_records_without_a_time_are_not_found(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     append(log, batch(1, timestamp=-1))
-    assert log.find_by_timestamp(0) is None
-    assert log.max_timestamp_offset() is None
+    assert first_since(log, 0) is None
+    assert newest_record(log) is None
 
 
 def test_the_first_record_with_the_largest_time_is_found(tmp_path: Path) -> None:
@@ -62,7 +71,7 @@ def test_the_first_record_with_the_largest_time_is_found(tmp_path: Path) -> None
     append(log, batch(3, timestamp=NOW + 50), leader_epoch=1)
     append(log, batch(3, timestamp=NOW + 10), leader_epoch=1)
     append(log, batch(3, timestamp=NOW + 50), leader_epoch=1)
-    assert log.max_timestamp_offset() == (NOW + 52, 5, 1)
+    assert newest_record(log) == (NOW + 52, 5, 1)
 
 
 def test_a_batch_that_cannot_be_opened_stands_for_its_first_record(tmp_path: Path) -> None:
@@ -70,7 +79,7 @@ def test_a_batch_that_cannot_be_opened_stands_for_its_first_record(tmp_path: Pat
     data = batch(3, timestamp=NOW)
     data[-1] ^= 0xFF
     append(log, data)
-    assert log.find_by_timestamp(NOW + 1) == (NOW + 2, 0, 0)
+    assert first_since(log, NOW + 1) == (NOW + 2, 0, 0)
 
 
 @given(
@@ -101,7 +110,7 @@ def test_every_lookup_agrees_with_a_list_of_records(
         expected = next((record for record in records if record[0] >= target), None)
         assert _found(log, target) == expected
     largest = max(timestamp for timestamp, _ in records)
-    newest = log.max_timestamp_offset()
+    newest = newest_record(log)
     assert newest is not None
     assert newest.timestamp == largest
     assert (largest, newest.offset) in records
@@ -138,7 +147,7 @@ def test_a_batch_that_is_older_than_it_says_is_passed(tmp_path: Path) -> None:
     assert steps(log, NOW + 51) == [(True, None), (True, None), (True, (NOW + 51, 7, 0))]
     assert _found(log, NOW + 51) == (NOW + 51, 7)
     assert _found(log, NOW + 99) is None
-    assert log.max_timestamp_offset() is None
+    assert newest_record(log) is None
 
 
 def test_many_headers_are_read_in_several_steps(
@@ -184,4 +193,4 @@ def test_a_lookup_ends_at_the_record_that_it_finds(tmp_path: Path) -> None:
     data[-1] ^= 0xFF  # the count of the last record's headers
     stamp_crc(data, 0, len(data))
     append(log, data)
-    assert log.find_by_timestamp(NOW + 1) == (NOW + 1, 1, 0)
+    assert first_since(log, NOW + 1) == (NOW + 1, 1, 0)

@@ -120,17 +120,6 @@ class CleanerSchedule:
             # What was swapped in is not called so any more.
             discard_cleaned(job.directory, (cleaned.base_offset for cleaned in result.segments))
 
-    def finish(
-        self, job: CleanJob, result: CleanResult, log: PartitionLog | None, now_ms: int
-    ) -> bool:
-        """The same, waiting for the disk here."""
-        steps = self.swap_in(job, result, log, now_ms)
-        while True:
-            try:
-                next(steps).run()
-            except StopIteration as end:
-                return bool(end.value)
-
     def give_up(self, job: CleanJob, reason: str, *, for_good: bool) -> None:
         """A round that failed; `for_good` if its data is at fault and trying again is no use."""
         if self._end(job) and for_good:

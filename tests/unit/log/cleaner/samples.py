@@ -15,7 +15,7 @@ from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec
 from headrace.records.reader import read_checked_batch
 from headrace.records.record import Record
-from tests.unit.log.samples import NOW, append, everything, new_log
+from tests.unit.log.samples import NOW, append, everything, finished, new_log
 
 #: Enough for any test.
 MAP_BYTES = 1 << 20
@@ -95,7 +95,7 @@ def compact(
 def swap_in(log: PartitionLog, job: CleanJob, result: CleanResult, now_ms: int = NOW) -> None:
     schedule = CleanerSchedule()
     schedule.begin(job)
-    assert schedule.finish(job, result, log, now_ms)
+    assert finished(schedule.swap_in(job, result, log, now_ms))
 
 
 def roll(log: PartitionLog) -> None:
