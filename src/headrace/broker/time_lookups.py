@@ -14,14 +14,13 @@ from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.log.time_lookup import SMALL_BYTES, Candidate, TimestampOffset, open_candidate
+from headrace.log.time_search import Search
 from headrace.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
 )
 from headrace.replication.partition import Partition
 
-#: The special timestamp that asks for the newest record of all (KIP-734).
-MAX_TIMESTAMP = -3
 #: Steps of searches taken in one turn of the loop; each may take two milliseconds.
 _STEPS_AT_ONCE = 4
 
@@ -34,26 +33,17 @@ class TimeLookup:
     """What is looked up in one partition, and how far that has come."""
 
     partition: Partition
-    timestamp: int
+    search: Search
     #: Nothing from here on may be told.
     end: int
     result: ListOffsetsPartitionResponse
-    next_offset: int | None = 0
 
     def next_candidate(self) -> Candidate | None:
         """The next batch to be opened; None at the end of the search."""
-        log = self.partition.log
-        if self.next_offset is None:
-            return None
-        if self.timestamp == MAX_TIMESTAMP:
-            found = log.newest_candidate()
-        else:
-            found = log.next_candidate(self.timestamp, self.next_offset)
-        self.next_offset = None if found is None else found.next_offset
-        return found
+        return self.partition.log.next_candidate(self.search)
 
-    def finish(self, found: TimestampOffset | None) -> None:
-        if found is not None and found.offset < self.end:
+    def finish(self, found: TimestampOffset) -> None:
+        if found.offset < self.end:
             self.result.timestamp = found.timestamp
             self.result.offset = found.offset
             self.result.leader_epoch = found.leader_epoch
@@ -117,7 +107,7 @@ class TimeLookups:
         self._go_on()
 
     def _take(self, lookup: TimeLookup, found: TimestampOffset | None) -> None:
-        if found is not None or lookup.next_offset is None:
+        if found is not None:
             lookup.finish(found)
             self._left.pop()
 

@@ -3,7 +3,8 @@
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.file_slice import FileSlice
 from headrace.log.log_state import LogState
-from headrace.log.time_lookup import Candidate, newest_candidate, next_candidate
+from headrace.log.time_lookup import Candidate
+from headrace.log.time_search import Search
 from headrace.log.txn_index import AbortedTxn
 
 _NEVER = 1 << 62
@@ -82,21 +83,11 @@ class LogReads(LogState):
                 return read
         return b"", end_offset
 
-    def next_candidate(self, timestamp: int, start_offset: int = 0) -> Candidate | None:
-        """A step of a search from `start_offset` on for a record as new as `timestamp`."""
+    def next_candidate(self, search: Search) -> Candidate | None:
+        """Take a step of a lookup by time; None at the end of the search."""
         self.require_healthy()
         try:
-            return next_candidate(
-                self.segments, timestamp, max(start_offset, self.log_start_offset)
-            )
-        except OSError as error:
-            raise self.refuse("looking up a timestamp", error) from error
-
-    def newest_candidate(self) -> Candidate | None:
-        """The only step of a search for the first record with the largest timestamp of all."""
-        self.require_healthy()
-        try:
-            return newest_candidate(self.segments, self.log_start_offset)
+            return search.step(self)
         except OSError as error:
             raise self.refuse("looking up a timestamp", error) from error
 

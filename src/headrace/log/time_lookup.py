@@ -1,26 +1,20 @@
 """Offsets by time. The index gets near, headers get to the batch, and the batch is opened.
 
-Headers are read where the log is. To open a batch takes its bytes alone and may take long, so that
-is a step of its own (`open_candidate`), to be done anywhere. A header need not be true, so a search
+Headers are read where the log is (see `time_search`). To open a batch takes its bytes alone and may
+take long, so that is a step of its own, to be done anywhere. A header need not be true, so a search
 goes on behind a batch that does not have what it promised.
 """
 
-import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.log.scan import scan_headers
-from headrace.log.segment import Segment
-from headrace.log.segments import Segments
 from headrace.records.batch import MAGIC_V2, BatchHeader, check_batch
 from headrace.records.codecs import DEFAULT_LIMIT, Codec
 from headrace.records.legacy import read_any_header, read_message
 from headrace.records.reader import unpack_records
 from headrace.records.record_times import iter_times
 
-#: Headers read in one step of a search, about two milliseconds' worth.
-_HEADERS_AT_ONCE = 2_000
 #: A batch is small if it has no more than this, both packed and unpacked: a millisecond or two.
 SMALL_BYTES = 256 * 1024
 _FEW_RECORDS = 2_000
@@ -36,13 +30,11 @@ class TimestampOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """How far a search has come: the next batch that should hold the record."""
+    """A batch that should hold the record which is looked for."""
 
     timestamp: int
     start_offset: int
-    #: Where to go on if the record is not in the batch; None if there is nowhere else to look.
-    next_offset: int | None
-    #: The batch; empty if there was none among so many headers.
+    #: The batch; empty if one step of the search did not find any.
     data: bytes
 
     @property
@@ -56,45 +48,6 @@ class Candidate:
         # The header of an old message does not tell how many others are packed inside.
         is_countable = header.magic == MAGIC_V2 or header.codec == Codec.NONE
         return is_countable and header.record_count <= _FEW_RECORDS
-
-
-def next_candidate(segments: Segments, timestamp: int, start_offset: int) -> Candidate | None:
-    """The first batch from `start_offset` on that says it is as new as `timestamp`."""
-    passed = 0
-    for segment in segments.from_offset(start_offset):
-        if not segment.size or segment.largest_timestamp() < timestamp:
-            continue
-        near = max(segment.time_index.lookup(timestamp), start_offset)
-        start = segment.start_before(near)
-        for position, header in scan_headers(segment.fd(), start, segment.size):
-            if header.last_offset < start_offset:
-                continue
-            if header.max_timestamp >= timestamp:
-                data = os.pread(segment.fd(), header.size, position)
-                return Candidate(timestamp, start_offset, header.next_offset, data)
-            passed += 1
-            if passed == _HEADERS_AT_ONCE:
-                return Candidate(timestamp, start_offset, header.next_offset, b"")
-    return None
-
-
-def newest_candidate(segments: Segments, start_offset: int) -> Candidate | None:
-    """The first batch that says it has the largest timestamp of all."""
-    best: Segment | None = None
-    largest = -1
-    for segment in segments:
-        timestamp, _ = segment.max_timestamp_and_offset()
-        if timestamp > largest:
-            best, largest = segment, timestamp
-    if best is None:
-        return None
-    _, offset = best.max_timestamp_and_offset()
-    start = best.start_before(offset)
-    for position, header in scan_headers(best.fd(), start, best.size):
-        if header.max_timestamp == largest:
-            data = os.pread(best.fd(), header.size, position)
-            return Candidate(largest, start_offset, None, data)
-    return None
 
 
 def open_candidate(candidate: Candidate, limit: int = DEFAULT_LIMIT) -> TimestampOffset | None:

@@ -12,7 +12,8 @@ from headrace.log.open_files import OpenFiles
 from headrace.log.partition_log import PartitionLog
 from headrace.log.segment import Segment
 from headrace.log.swapping import DirectorySync
-from headrace.log.time_lookup import Candidate, TimestampOffset, open_candidate
+from headrace.log.time_lookup import TimestampOffset, open_candidate
+from headrace.log.time_search import NewestSearch, Search, TimeSearch
 from headrace.records.batch import iter_headers
 from headrace.records.builder import build_batch
 from headrace.records.legacy import iter_any_headers
@@ -175,20 +176,20 @@ def spans(data: bytes) -> list[tuple[int, int]]:
 
 def first_since(log: PartitionLog, timestamp: int) -> TimestampOffset | None:
     """The first record that is at least as new as that, all steps at once."""
-    return _search(log, log.next_candidate(timestamp))
+    return searched(log, TimeSearch(timestamp))
 
 
 def newest_record(log: PartitionLog) -> TimestampOffset | None:
     """The first record with the largest timestamp of all, likewise."""
-    return _search(log, log.newest_candidate())
+    return searched(log, NewestSearch())
 
 
-def _search(log: PartitionLog, candidate: Candidate | None) -> TimestampOffset | None:
-    while candidate is not None:
+def searched(log: PartitionLog, search: Search) -> TimestampOffset | None:
+    """What a search finds in the steps that it has not taken yet."""
+    while (candidate := log.next_candidate(search)) is not None:
         found = open_candidate(candidate)
-        if found is not None or candidate.next_offset is None:
+        if found is not None:
             return found
-        candidate = log.next_candidate(candidate.timestamp, candidate.next_offset)
     return None
 
 

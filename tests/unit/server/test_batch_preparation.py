@@ -43,7 +43,7 @@ async def prepared(preparation: BatchPreparation) -> Prepared:
 
 async def opened(preparation: BatchPreparation, timestamp: int) -> TimestampOffset | None:
     outcome = asyncio.get_running_loop().create_future()
-    preparation.open(Candidate(timestamp, 2, 10, BATCH), outcome.set_result)
+    preparation.open(Candidate(timestamp, 2, BATCH), outcome.set_result)
     found: TimestampOffset | None = await outcome
     return found
 

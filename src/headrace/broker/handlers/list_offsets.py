@@ -9,7 +9,8 @@ from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
 from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
-from headrace.broker.time_lookups import MAX_TIMESTAMP, OpenElsewhere, TimeLookup, TimeLookups
+from headrace.broker.time_lookups import OpenElsewhere, TimeLookup, TimeLookups
+from headrace.log.time_search import NewestSearch, Search, TimeSearch
 from headrace.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -21,6 +22,8 @@ from headrace.replication.partition import Partition
 
 LATEST = -1
 EARLIEST = -2
+#: The newest record of all (KIP-734).
+MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
@@ -96,7 +99,9 @@ class ListOffsetsHandler:
         partition.require_leader(asked.current_leader_epoch)
         end = partition.readable_end(request.isolation_level)
         if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
-            return TimeLookup(partition, asked.timestamp, end, result)
+            newest = asked.timestamp == MAX_TIMESTAMP
+            search: Search = NewestSearch() if newest else TimeSearch(asked.timestamp)
+            return TimeLookup(partition, search, end, result)
         _answer_special(partition, asked.timestamp, end, result)
         return None
 
