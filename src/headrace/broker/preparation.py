@@ -46,6 +46,16 @@ UNEXAMINED = Prepared(
 )
 
 
+#: What is told where no such process can be started: nothing is wrong with the batch, and it was
+#: not appended. Every client sends a batch again after this error; some do not after
+#: KAFKA_STORAGE_ERROR, and after REQUEST_TIMED_OUT they have to ask themselves what became of it.
+UNSTARTED = Prepared(
+    None,
+    int(ErrorCode.NOT_ENOUGH_REPLICAS),
+    "The records of the batch could not be looked into: no process can be started now.",
+)
+
+
 def prepare(job: Preparation) -> Prepared:
     """Do it; never raises, or the producer would wait for ever."""
     try:

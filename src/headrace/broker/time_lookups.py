@@ -24,8 +24,10 @@ from headrace.replication.partition import Partition
 #: Steps of searches taken in one turn of the loop; each may take two milliseconds.
 _STEPS_AT_ONCE = 4
 
+#: What was found in a batch, or why that cannot be said now.
+Opened = TimestampOffset | KafkaError | None
 #: Opens a batch off the loop; the callback gets the outcome on the loop.
-OpenElsewhere = Callable[[Candidate, Callable[[TimestampOffset | None], None]], None]
+OpenElsewhere = Callable[[Candidate, Callable[[Opened], None]], None]
 
 
 @dataclass(slots=True)
@@ -87,8 +89,7 @@ class TimeLookups:
             self._require_present(lookup.partition)
             candidate = lookup.next_candidate()
         except KafkaError as error:
-            lookup.result.error_code = int(error.code)
-            self._left.pop()
+            self._refuse(lookup, error.code)
             return True
         if candidate is None:
             self._left.pop()
@@ -102,9 +103,16 @@ class TimeLookups:
         self._open_elsewhere(candidate, partial(self._opened, lookup))
         return False
 
-    def _opened(self, lookup: TimeLookup, found: TimestampOffset | None) -> None:
-        self._take(lookup, found)
+    def _opened(self, lookup: TimeLookup, found: Opened) -> None:
+        if isinstance(found, KafkaError):
+            self._refuse(lookup, found.code)
+        else:
+            self._take(lookup, found)
         self._go_on()
+
+    def _refuse(self, lookup: TimeLookup, code: ErrorCode) -> None:
+        lookup.result.error_code = int(code)
+        self._left.pop()
 
     def _take(self, lookup: TimeLookup, found: TimestampOffset | None) -> None:
         if found is not None:

@@ -22,6 +22,10 @@ class HelperDiedError(Exception):
     """The process ended before it answered."""
 
 
+class HelperNotStartedError(HelperDiedError):
+    """There was none: the system has no descriptors, memory or process ids left for one."""
+
+
 class HelperProcess:
     """Runs the named jobs of `helper_main.JOBS`, in order."""
 
@@ -39,6 +43,8 @@ class HelperProcess:
                 self._idle.cancel()
             try:
                 kind, value = await self._exchange(job, argument)
+            except HelperNotStartedError:
+                raise
             except (OSError, asyncio.IncompleteReadError) as error:
                 await self._end()
                 raise HelperDiedError(f"the {self._name} process ended unexpectedly") from error
@@ -53,12 +59,7 @@ class HelperProcess:
     async def _exchange(self, job: str, argument: Any) -> tuple[str, Any]:
         process = self._process
         if not self._is_closed and (process is None or process.returncode is not None):
-            process = self._process = await asyncio.create_subprocess_exec(
-                *command(),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
+            process = self._process = await self._start()
         if process is None or self._is_closed:
             raise BrokenPipeError  # the node stops: nobody wants another process now
         assert process.stdin is not None  # noqa: S101 - it has pipes
@@ -68,6 +69,20 @@ class HelperProcess:
         (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
         answer: tuple[str, Any] = unpack(await process.stdout.readexactly(size))
         return answer
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *command(),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise HelperNotStartedError(
+                f"the {self._name} process cannot be started: {reason}"
+            ) from error
 
     def _end_soon(self) -> None:
         if not self._turn.locked() and self._process is not None:

@@ -30,11 +30,12 @@ from headrace.broker.metrics import BrokerMetrics
 from headrace.broker.partitions import Partitions
 from headrace.broker.preparation import Preparation, Prepared, prepare
 from headrace.broker.replica_logs import ReplicaLogs
+from headrace.broker.time_lookups import Opened
 from headrace.log.directories import DataDirectory
 from headrace.log.log_manager import LogManager
 from headrace.log.meta_properties import MetaProperties
 from headrace.log.open_files import OpenFiles
-from headrace.log.time_lookup import Candidate, TimestampOffset, open_candidate
+from headrace.log.time_lookup import Candidate, open_candidate
 from headrace.metadata import records as r
 from headrace.metadata.controller.topics import create_topics
 from headrace.metadata.features import default_levels
@@ -243,7 +244,7 @@ class Broker:
     def _prepare(self, job: Preparation, done: Callable[[Prepared], None]) -> None:
         self.scheduler.elsewhere(lambda: done(prepare(job)))
 
-    def _open(self, batch: Candidate, done: Callable[[TimestampOffset | None], None]) -> None:
+    def _open(self, batch: Candidate, done: Callable[[Opened], None]) -> None:
         self.scheduler.elsewhere(lambda: done(open_candidate(batch)))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.base.errors import ErrorCode
+from headrace.base.errors import ErrorCode, KafkaError
 from headrace.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -12,6 +12,7 @@ from headrace.records.batch import MAX_TIMESTAMP_POSITION, stamp_crc
 from headrace.records.builder import build_batch
 from headrace.records.codecs import Codec
 from headrace.records.record import Record
+from tests.unit.broker import harness
 from tests.unit.broker.batches import NOW, batch, list_offset, produce
 from tests.unit.broker.frames import Exchange
 from tests.unit.broker.harness import Broker
@@ -128,6 +129,20 @@ def test_a_search_ends_with_its_partition(broker: Broker) -> None:
     while not waiting.is_answered:
         broker.scheduler.release()
     assert offsets(waiting) == [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1), (0, MANY)]
+
+
+def test_a_batch_that_cannot_be_opened_now_is_an_error_and_the_others_are_looked_up(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("t", 2)
+    produce(broker, batch(MANY))
+    produce(broker, batch(3), index=1)
+    error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    monkeypatch.setattr(harness, "open_candidate", lambda candidate: error)
+    assert offsets(ask(broker, NOW + 4_321, NOW + 1)) == [
+        (ErrorCode.KAFKA_STORAGE_ERROR, -1),
+        (0, 1),
+    ]
 
 
 def test_a_search_ends_when_its_client_has_gone(broker: Broker) -> None:
