@@ -6,12 +6,14 @@ a process beside the node: few bytes may hold millions of records.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.broker.parked import Parked, Scheduler
+from headrace.broker.coordination.turns import Turns
+from headrace.broker.parked import Parked
 from headrace.broker.partitions import Partitions
 from headrace.log.time_lookup import SMALL_BYTES, Candidate, TimestampOffset, open_candidate
 from headrace.log.time_search import Search
@@ -20,6 +22,8 @@ from headrace.protocol.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from headrace.replication.partition import Partition
+
+logger = logging.getLogger(__name__)
 
 #: Steps of searches taken in one turn of the loop; each may take two milliseconds.
 _STEPS_AT_ONCE = 4
@@ -59,20 +63,28 @@ class TimeLookups:
         response: ListOffsetsResponse,
         lookups: list[TimeLookup],
         partitions: Partitions,
-        scheduler: Scheduler,
+        turns: Turns,
         open_elsewhere: OpenElsewhere,
     ) -> None:
         self._response = response
         self._left = lookups[::-1]
         self._partitions = partitions
-        self._scheduler = scheduler
+        #: Shared by all requests: together they take no more of the loop than one does.
+        self._turns = turns
         self._open_elsewhere = open_elsewhere
         self._parked = Parked()
 
     def start(self) -> Parked:
         """Stands for the response, which may be there already."""
-        self._go_on()
+        self._go_on_in_turn()
         return self._parked
+
+    def _go_on_in_turn(self) -> None:
+        """At once if nobody else is at it."""
+        if self._turns.are_taken:
+            self._turns.add(self._go_on)
+        else:
+            self._go_on()
 
     def _go_on(self) -> None:
         """Search until something has to be waited for, everything is found, or nobody waits."""
@@ -81,25 +93,34 @@ class TimeLookups:
                 self._parked.complete(self._response)
             if self._parked.is_done or not self._step(self._left[-1]):
                 return
-        self._scheduler.call_soon(self._go_on)
+        self._turns.add(self._go_on)
 
     def _step(self, lookup: TimeLookup) -> bool:
         """Go one batch further; False if that happens elsewhere."""
         try:
-            self._require_present(lookup.partition)
-            candidate = lookup.next_candidate()
+            return self._search(lookup)
         except KafkaError as error:
             self._refuse(lookup, error.code)
-            return True
+        except Exception:  # the edge of one lookup: its client waits for the others, too
+            partition = lookup.partition
+            logger.exception("a lookup in %s-%s failed", partition.topic, partition.index)
+            self._refuse(lookup, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return True
+
+    def _search(self, lookup: TimeLookup) -> bool:
+        self._require_present(lookup.partition)
+        candidate = lookup.next_candidate()
         if candidate is None:
             self._left.pop()
             return True
         if candidate.is_small:
             try:
-                self._take(lookup, open_candidate(candidate, SMALL_BYTES))
-                return True
+                found = open_candidate(candidate, SMALL_BYTES)
             except KafkaError:  # there is more inside than its size tells
                 pass
+            else:
+                self._take(lookup, found)
+                return True
         self._open_elsewhere(candidate, partial(self._opened, lookup))
         return False
 
@@ -108,16 +129,16 @@ class TimeLookups:
             self._refuse(lookup, found.code)
         else:
             self._take(lookup, found)
-        self._go_on()
-
-    def _refuse(self, lookup: TimeLookup, code: ErrorCode) -> None:
-        lookup.result.error_code = int(code)
-        self._left.pop()
+        self._go_on_in_turn()
 
     def _take(self, lookup: TimeLookup, found: TimestampOffset | None) -> None:
         if found is not None:
             lookup.finish(found)
             self._left.pop()
+
+    def _refuse(self, lookup: TimeLookup, code: ErrorCode) -> None:
+        lookup.result.error_code = int(code)
+        self._left.pop()
 
     def _require_present(self, partition: Partition) -> None:
         """Nobody may touch the log of a partition that was deleted since the last step."""

@@ -3,6 +3,9 @@
 import pytest
 
 from headrace.base.errors import ErrorCode, KafkaError
+from headrace.broker import time_lookups
+from headrace.broker.time_lookups import Opened
+from headrace.log.time_lookup import Candidate, open_candidate
 from headrace.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -116,6 +119,70 @@ def test_a_long_search_lets_others_have_turns(
         turns += 1
     assert turns > 3
     assert offsets(waiting) == [(0, 20)]
+
+
+def test_long_searches_of_many_clients_take_as_much_of_a_turn_as_one(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("t")
+    for _ in range(20):
+        produce(broker, claiming(batch(), NOW + 60_000))
+    produce(broker, batch(timestamp=NOW + 50_000))
+    monkeypatch.setattr(broker.scheduler, "settle", lambda: None)
+    steps = 0
+
+    def counted(candidate: Candidate, limit: int) -> Opened:
+        nonlocal steps
+        steps += 1
+        return open_candidate(candidate, limit)
+
+    monkeypatch.setattr(time_lookups, "open_candidate", counted)
+    waiting = [ask(broker, NOW + 40_000) for _ in range(10)]
+    assert steps == 4
+    while not all(one.is_answered for one in waiting):
+        before = steps
+        broker.scheduler.turn()
+        assert steps - before <= 4
+    assert [offsets(one) for one in waiting] == [[(0, 20)]] * 10
+
+
+def test_a_lookup_that_goes_wrong_is_an_error_and_the_others_go_on(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create_topic("t", 3)
+    for index in range(3):
+        for _ in range(8):
+            produce(broker, claiming(batch(), NOW + 60_000), index=index)
+        produce(broker, batch(timestamp=NOW + 50_000), index=index)
+    count = 0
+
+    def faulty(candidate: Candidate, limit: int) -> Opened:
+        nonlocal count
+        count += 1
+        if count == 6:  # not in the first turn
+            raise ZeroDivisionError
+        return open_candidate(candidate, limit)
+
+    monkeypatch.setattr(time_lookups, "open_candidate", faulty)
+    waiting = ask(broker, NOW + 40_000, NOW + 40_000, NOW + 40_000)
+    assert offsets(waiting) == [(ErrorCode.UNKNOWN_SERVER_ERROR, -1), (0, 8), (0, 8)]
+    assert "a lookup in t-0 failed" in caplog.text
+
+
+def test_a_batch_whose_size_cannot_be_told_costs_its_lookup_alone(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("t", 2)
+    produce(broker, batch(), index=1)
+    produce(broker, batch())
+
+    def failing(candidate: Candidate) -> bool:
+        raise IndexError(candidate.start_offset)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Candidate, "is_small", property(failing))
+        assert offsets(ask(broker, NOW, LATEST)) == [(ErrorCode.UNKNOWN_SERVER_ERROR, -1), (0, 1)]
+    assert offsets(ask(broker, NOW)) == [(0, 0)]
 
 
 def test_a_search_ends_with_its_partition(broker: Broker) -> None:

@@ -20,6 +20,11 @@ class Turns:
         self._waiting: deque[Step] = deque()
         self._is_called = False
 
+    @property
+    def are_taken(self) -> bool:
+        """Whether a step waits already."""
+        return bool(self._waiting)
+
     def add(self, step: Step) -> None:
         """Run `step` after those that wait already; it adds the next one of its job itself."""
         self._waiting.append(step)

@@ -7,6 +7,7 @@ from collections import Counter
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.broker.authorization import Operation, ResourceType
 from headrace.broker.context import RequestContext
+from headrace.broker.coordination.turns import Turns
 from headrace.broker.parked import Parked, Scheduler
 from headrace.broker.partitions import Partitions
 from headrace.broker.time_lookups import OpenElsewhere, TimeLookup, TimeLookups
@@ -47,7 +48,7 @@ class ListOffsetsHandler:
         self, partitions: Partitions, scheduler: Scheduler, open_elsewhere: OpenElsewhere
     ) -> None:
         self._partitions = partitions
-        self._scheduler = scheduler
+        self._turns = Turns(scheduler.call_soon)
         self._open_elsewhere = open_elsewhere
 
     def __call__(
@@ -81,7 +82,7 @@ class ListOffsetsHandler:
         if not lookups:
             return response
         return TimeLookups(
-            response, lookups, self._partitions, self._scheduler, self._open_elsewhere
+            response, lookups, self._partitions, self._turns, self._open_elsewhere
         ).start()
 
     def _answer(
