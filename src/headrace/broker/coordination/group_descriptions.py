@@ -13,10 +13,9 @@ from typing import Any
 from headrace.base.errors import KafkaError
 from headrace.broker.context import RequestContext
 from headrace.broker.coordination.groups import Groups, send
-from headrace.broker.coordination.long_work import in_steps
-from headrace.broker.parked import Close, Encoded, Parked
+from headrace.broker.coordination.long_answers import complete_when_encoded, encoded_in_steps
+from headrace.broker.parked import Parked
 from headrace.groups.description import Description
-from headrace.protocol import compiler
 from headrace.protocol.compiler import Buffer
 from headrace.protocol.schema import Response
 
@@ -66,7 +65,7 @@ class GroupDescriptions:
         return self._parked
 
     def _ask(self) -> None:
-        if not self._is_wanted():
+        if self._parked.is_done:
             return  # the client is gone
         self._is_asking = True
         enough = self._size + _NOTED_AT_ONCE
@@ -107,27 +106,12 @@ class GroupDescriptions:
             self._parked.complete(response)
             return
 
-        def made(chunks: list[Buffer] | KafkaError) -> None:
-            if isinstance(chunks, KafkaError):
-                self._parked.complete(Close("the response cannot be written"))
-            else:
-                self._parked.complete(Encoded(response, chunks))
-
-        in_steps(self._encoded(response), _ELEMENTS_AT_ONCE, self._turns.add, self._is_wanted, made)
-
-    def _is_wanted(self) -> bool:
-        return not self._parked.is_done
+        complete_when_encoded(
+            self._parked, response, self._encoded(response), _ELEMENTS_AT_ONCE, self._turns.add
+        )
 
     def _encoded(self, response: Response) -> Generator[None, None, list[Buffer]]:
         for description in self._found:
             yield from description.steps()
-        write = compiler.stepwise_writer(type(response), self._context.api_version)
-        chunks: list[Buffer] = []
-        pending: list[Buffer] = []
-        for count, _ in enumerate(write(response, pending.append), start=1):
-            if count % _ELEMENTS_AT_ONCE == 0:
-                chunks.append(b"".join(pending))
-                pending.clear()
-            yield
-        chunks.append(b"".join(pending))
-        return chunks
+        version = self._context.api_version
+        return (yield from encoded_in_steps(response, version, _ELEMENTS_AT_ONCE))

@@ -41,6 +41,18 @@ def answer_in_steps(
 
 def complete_in_steps(parked: Parked, response: Response, version: int, soon: Soon) -> None:
     """Complete with a response that is there, but long."""
+    steps = encoded_in_steps(response, version, _ELEMENTS_AT_ONCE)
+    complete_when_encoded(parked, response, steps, _ELEMENTS_AT_ONCE, soon)
+
+
+def complete_when_encoded(
+    parked: Parked,
+    response: Response,
+    steps: Generator[None, None, list[Buffer]],
+    at_once: int,
+    soon: Soon,
+) -> None:
+    """Complete with a response once `steps` have encoded it, so many of them in a turn."""
 
     def encoded(chunks: list[Buffer] | KafkaError) -> None:
         if isinstance(chunks, KafkaError):
@@ -48,8 +60,7 @@ def complete_in_steps(parked: Parked, response: Response, version: int, soon: So
         else:
             parked.complete(Encoded(response, chunks))
 
-    steps = encoded_in_steps(response, version, _ELEMENTS_AT_ONCE)
-    in_steps(steps, _ELEMENTS_AT_ONCE, soon, lambda: not parked.is_done, encoded)
+    in_steps(steps, at_once, soon, lambda: not parked.is_done, encoded)
 
 
 def encoded_in_steps(
