@@ -8,7 +8,8 @@ from headrace.log.segment import Segment
 def truncate_to(log: LogState, offset: int, now_ms: int) -> bool:
     """Drop the batch that holds `offset` and everything after it; False if there is nothing."""
     if offset >= log.log_end_offset:
-        # A leader that never wrote in its epoch leaves an entry at the log end.
+        # Kafka notes an epoch when its leader begins. In a directory that it wrote, a leader that
+        # never wrote has left an entry at the log end.
         log.leader_epochs.truncate_from_end(log.log_end_offset)
         return False
     if offset < log.segments[0].base_offset:

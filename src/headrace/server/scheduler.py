@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Fsyncs, checkpoints, removals: waits on disks, so few suffice.
+#: Fsyncs, checkpoints, removals: waits on disks, so few suffice. At a start, one loads all logs.
 _THREADS = 4
 
 

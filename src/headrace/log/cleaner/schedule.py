@@ -94,7 +94,8 @@ class CleanerSchedule:
         """Swap the result of a round in; what it yields waits for the disk, in any thread.
 
         Returns False if the result came too late and was thrown away. Raises `LogDirFailure` if
-        the disk fails half way; loading completes the swap then.
+        the disk refuses: before anything has changed, or half way, so that the log refuses all
+        work and loading completes the swap.
         """
         key = (job.topic, job.partition)
         try:
