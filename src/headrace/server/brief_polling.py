@@ -2,9 +2,9 @@
 
 A client that waits for each answer sends its next request a few dozen microseconds after it. Going
 to sleep and being woken again takes as long, and on a virtual machine, where an idle processor is
-given back to the host, longer than serving the request. So a node that has just served a small
-request goes on looking at its sockets for a little, and offers the processor to everybody else at
-each look: clients lose nothing by it. Where that has been in vain it is left alone for a while.
+given back to the host, longer than serving the request. So a node that serves one small request
+after the other goes on looking at its sockets for a little, and offers the processor to everybody
+else at each look: a client's thread never waits for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 #: Requests that come with no more than this between them follow closely.
 _SOON_NS = 200_000
-#: So many in a row are a client that waits for each answer, or several.
+#: After so many that followed closely the next one is likely to do so too. A producer and a consumer
+#: that exchange a record now and then send two at a time.
 _IN_A_ROW = 2
 
 
