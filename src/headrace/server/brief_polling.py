@@ -5,6 +5,9 @@ to sleep and being woken again takes as long, and on a virtual machine, where an
 given back to the host, longer than serving the request. So a node that serves one small request
 after the other goes on looking at its sockets for a little, and offers the processor to everybody
 else at each look: a client's thread never waits for it.
+
+Who takes such an offer for long is no client but somebody with much to do. Then it is better to
+sleep: the kernel gives a thread that wakes up the processor at once, but not one that offered it.
 """
 
 from __future__ import annotations
@@ -15,9 +18,13 @@ from collections.abc import Callable
 
 #: Requests that come with no more than this between them follow closely.
 _SOON_NS = 200_000
-#: After so many that followed closely the next one is likely to do so too. A producer and a consumer
-#: that exchange a record now and then send two at a time.
+#: After so many of them the next one is likely to follow closely, too. Producer and consumer that
+#: exchange a record now and then send two at a time.
 _IN_A_ROW = 2
+#: Who has the processor for longer than this is no client between two requests,
+_CROWDED_NS = 200_000
+#: and may want it for this long.
+_REST_NS = 100_000_000
 
 
 def may_poll() -> bool:
@@ -41,6 +48,7 @@ class BriefPolling:
         "_is_looking",
         "_last_ns",
         "_now_ns",
+        "_rest_until_ns",
         "_row",
         "_until_ns",
     )
@@ -59,6 +67,7 @@ class BriefPolling:
         self._give_way = give_way
         self._last_ns = -_SOON_NS
         self._until_ns = 0
+        self._rest_until_ns = 0
         self._row = 0
         self._is_looking = False
 
@@ -70,7 +79,7 @@ class BriefPolling:
         is_soon = now_ns - self._last_ns < _SOON_NS
         self._last_ns = now_ns
         self._row = self._row + 1 if is_soon else 0
-        if self._row >= _IN_A_ROW:
+        if self._row >= _IN_A_ROW and now_ns >= self._rest_until_ns:
             self._until_ns = now_ns + self._for_ns
             if not self._is_looking:
                 self._is_looking = True
@@ -78,11 +87,15 @@ class BriefPolling:
 
     def _look(self) -> None:
         """The loop looks at its sockets without waiting as long as there is something to call."""
-        if self._now_ns() < self._until_ns:
+        now_ns = self._now_ns()
+        if now_ns < self._until_ns:
             self._give_way()
-            self._call_soon(self._look)
-        else:
-            self._is_looking = False
+            again_ns = self._now_ns()
+            if again_ns - now_ns < _CROWDED_NS:
+                self._call_soon(self._look)
+                return
+            self._rest_until_ns = again_ns + _REST_NS
+        self._is_looking = False
 
 
 #: For loops that share their process or their only processor.

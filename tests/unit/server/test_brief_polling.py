@@ -18,6 +18,8 @@ class Loop:
     def __init__(self, for_us: int = FOR_US) -> None:
         self.now_ns = 0
         self.yields = 0
+        #: How long others have the processor each time it is offered.
+        self.others_us = 0
         self.looks = 0
         self._soon: list[Callable[[], None]] = []
         self.polling = BriefPolling(
@@ -26,6 +28,7 @@ class Loop:
 
     def _give_way(self) -> None:
         self.yields += 1
+        self.now_ns += self.others_us * 1_000
 
     def would_sleep(self) -> bool:
         return not self._soon
@@ -82,6 +85,29 @@ def test_a_pause_ends_the_row() -> None:
     loop.serve(0, 50, 50, 50, 1_000)
     assert loop.would_sleep()
     loop.serve(50, 50)
+    assert not loop.would_sleep()
+
+
+def test_who_takes_the_processor_for_long_is_left_alone_for_a_while() -> None:
+    loop = Loop()
+    loop.others_us = 3_000
+    loop.serve(0, 50, 50)
+    loop.run(4_000)
+    assert loop.yields == 1
+    loop.others_us = 0
+    loop.serve(*[50] * 100)
+    assert loop.would_sleep(), "others still want it"
+    loop.run(100_000)
+    loop.serve(0, 50, 50)
+    assert not loop.would_sleep()
+
+
+def test_a_client_that_works_between_two_requests_is_no_reason_to_stop() -> None:
+    loop = Loop()
+    loop.others_us = 20
+    loop.serve(0, 50, 50)
+    loop.run(25)
+    loop.serve(0)
     assert not loop.would_sleep()
 
 
