@@ -21,10 +21,13 @@ _SOON_NS = 200_000
 #: After so many of them the next one is likely to follow closely, too. Producer and consumer that
 #: exchange a record now and then send two at a time.
 _IN_A_ROW = 2
-#: Who has the processor for longer than this is no client between two requests,
+#: Who has the processor for longer than this is no client between two requests. It may be over in a
+#: moment, so the first rest is short, and each one soon after another is twice as long.
 _CROWDED_NS = 200_000
-#: and may want it for this long.
-_REST_NS = 100_000_000
+_REST_NS_MIN = 5_000_000
+_REST_NS_MAX = 200_000_000
+#: How long after a rest the next one counts as another.
+_CALM_NS = 1_000_000_000
 
 
 def may_poll() -> bool:
@@ -48,6 +51,7 @@ class BriefPolling:
         "_is_looking",
         "_last_ns",
         "_now_ns",
+        "_rest_ns",
         "_rest_until_ns",
         "_row",
         "_until_ns",
@@ -67,7 +71,8 @@ class BriefPolling:
         self._give_way = give_way
         self._last_ns = -_SOON_NS
         self._until_ns = 0
-        self._rest_until_ns = 0
+        self._rest_ns = _REST_NS_MIN
+        self._rest_until_ns = -_CALM_NS
         self._row = 0
         self._is_looking = False
 
@@ -94,8 +99,13 @@ class BriefPolling:
             if again_ns - now_ns < _CROWDED_NS:
                 self._call_soon(self._look)
                 return
-            self._rest_until_ns = again_ns + _REST_NS
+            self._rest(again_ns)
         self._is_looking = False
+
+    def _rest(self, now_ns: int) -> None:
+        is_another = now_ns - self._rest_until_ns < _CALM_NS
+        self._rest_ns = min(2 * self._rest_ns, _REST_NS_MAX) if is_another else _REST_NS_MIN
+        self._rest_until_ns = now_ns + self._rest_ns
 
 
 #: For loops that share their process or their only processor.

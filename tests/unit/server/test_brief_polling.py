@@ -18,6 +18,7 @@ class Loop:
     def __init__(self, for_us: int = FOR_US) -> None:
         self.now_ns = 0
         self.yields = 0
+        self.offered_ns = 0
         #: How long others have the processor each time it is offered.
         self.others_us = 0
         self.looks = 0
@@ -28,6 +29,7 @@ class Loop:
 
     def _give_way(self) -> None:
         self.yields += 1
+        self.offered_ns = self.now_ns
         self.now_ns += self.others_us * 1_000
 
     def would_sleep(self) -> bool:
@@ -41,6 +43,21 @@ class Loop:
             self.looks += 1
             self._soon.pop(0)()
         self.now_ns = max(self.now_ns, end_ns)
+
+    def rest_us(self) -> int:
+        """Have somebody take the processor for 3 ms; how long the loop sleeps after that."""
+        self.others_us = 3_000
+        self.serve(50, 50, 50)
+        assert not self.would_sleep()
+        self.run(3_500)
+        assert self.would_sleep()
+        self.others_us = 0
+        taken_ns = self.offered_ns + 3_000_000
+        while self.would_sleep():
+            self.serve(50)
+        rested_us = (self.now_ns - taken_ns) // 1_000
+        self.run(1_000)
+        return rested_us // 1_000 * 1_000
 
     def serve(self, *pauses_us: int) -> None:
         """A small request after each of these pauses."""
@@ -90,16 +107,15 @@ def test_a_pause_ends_the_row() -> None:
 
 def test_who_takes_the_processor_for_long_is_left_alone_for_a_while() -> None:
     loop = Loop()
-    loop.others_us = 3_000
-    loop.serve(0, 50, 50)
-    loop.run(4_000)
-    assert loop.yields == 1
-    loop.others_us = 0
-    loop.serve(*[50] * 100)
-    assert loop.would_sleep(), "others still want it"
-    loop.run(100_000)
-    loop.serve(0, 50, 50)
-    assert not loop.would_sleep()
+    assert loop.rest_us() == 5_000
+
+
+def test_each_rest_soon_after_another_is_twice_as_long() -> None:
+    loop = Loop()
+    rests_ms = [loop.rest_us() // 1_000 for _ in range(8)]
+    assert rests_ms == [5, 10, 20, 40, 80, 160, 200, 200]
+    loop.run(1_500_000)
+    assert loop.rest_us() == 5_000, "after a calm second it begins anew"
 
 
 def test_a_client_that_works_between_two_requests_is_no_reason_to_stop() -> None:
