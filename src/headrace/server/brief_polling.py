@@ -21,9 +21,10 @@ _SOON_NS = 200_000
 #: After so many of them the next one is likely to follow closely, too. Producer and consumer that
 #: exchange a record now and then send two at a time.
 _IN_A_ROW = 2
-#: Who has the processor for longer than this is no client between two requests. It may be over in a
-#: moment, so the first rest is short, and each one soon after another is twice as long.
-_CROWDED_NS = 200_000
+#: Who has the processor for longer than this is no client between two requests: whoever computes
+#: takes a whole turn, milliseconds. It may be over in a moment, so the first rest is short, and
+#: each one soon after another is twice as long.
+_CROWDED_NS = 1_000_000
 _REST_NS_MIN = 5_000_000
 _REST_NS_MAX = 200_000_000
 #: How long after a rest the next one counts as another.

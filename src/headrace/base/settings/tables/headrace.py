@@ -18,7 +18,7 @@ SETTINGS: tuple[Setting, ...] = (
             _VALIDATION_DOC, _VALIDATION_DEPTHS, CLUSTER_WIDE),
     Setting(METRICS_LISTENER, STRING, "", MEDIUM,
             "Where metrics and health are served, as host:port; empty means nowhere."),
-    Setting(BUSY_POLL_US, INT, 60, MEDIUM,
+    Setting(BUSY_POLL_US, INT, 100, MEDIUM,
             "For how many microseconds a node looks for the next small request before it sleeps,"
             " while requests follow closely upon each other; 0: never.", Range(0, 1_000)),
 )
