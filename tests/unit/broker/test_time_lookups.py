@@ -103,13 +103,18 @@ def test_a_search_goes_on_behind_a_batch_that_is_older_than_it_says(broker: Brok
     assert offsets(ask(broker, NOW + 55_000)) == [(0, -1)]
 
 
-def test_a_long_search_lets_others_have_turns(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def have_long_searches(broker: Broker) -> None:
+    """A topic with twenty batches that claim to be newer than the one that is looked for."""
     broker.create_topic("t")
     for _ in range(20):
         produce(broker, claiming(batch(), NOW + 60_000))
     produce(broker, batch(timestamp=NOW + 50_000))
+
+
+def test_a_long_search_lets_others_have_turns(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have_long_searches(broker)
     monkeypatch.setattr(broker.scheduler, "settle", lambda: None)
     waiting = ask(broker, NOW + 40_000)
     turns = 0
@@ -124,10 +129,7 @@ def test_a_long_search_lets_others_have_turns(
 def test_long_searches_of_many_clients_take_as_much_of_a_turn_as_one(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broker.create_topic("t")
-    for _ in range(20):
-        produce(broker, claiming(batch(), NOW + 60_000))
-    produce(broker, batch(timestamp=NOW + 50_000))
+    have_long_searches(broker)
     monkeypatch.setattr(broker.scheduler, "settle", lambda: None)
     steps = 0
 

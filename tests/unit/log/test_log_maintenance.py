@@ -552,14 +552,20 @@ def test_a_segment_that_a_full_disk_leaves_half_renamed_is_not_trusted(
     kill(again)
 
 
-def test_files_that_a_full_disk_cannot_remove_are_tried_at_the_next_look(
-    manager: LogManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def compacted(manager: LogManager) -> tuple[PartitionLog, LogMaintenance]:
+    """A log whose old segments are due to be removed, after a round of compaction."""
     log = dirty_log(manager)
     maintenance = LogMaintenance(manager)
     job = maintenance.next_clean_job(NOW, end_offset)
     assert job is not None
     assert finished(maintenance.swap_in(job, run(job), NOW))
+    return log, maintenance
+
+
+def test_files_that_a_full_disk_cannot_remove_are_tried_at_the_next_look(
+    manager: LogManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, maintenance = compacted(manager)
     (removal,) = maintenance.take_due_files(NOW)
 
     def refuse(path: str) -> None:
@@ -582,11 +588,7 @@ def test_files_that_a_full_disk_cannot_remove_are_tried_at_the_next_look(
 def test_files_that_cannot_be_removed_take_their_directory_offline(
     manager: LogManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = dirty_log(manager)
-    maintenance = LogMaintenance(manager)
-    job = maintenance.next_clean_job(NOW, end_offset)
-    assert job is not None
-    assert finished(maintenance.swap_in(job, run(job), NOW))
+    log, maintenance = compacted(manager)
     assert maintenance.take_due_files(NOW - 1) == []
     (removal,) = maintenance.take_due_files(NOW)
     assert maintenance.take_due_files(NOW) == []  # nobody gets them twice
