@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.base.settings.topic import TOPIC_SETTINGS
-from headrace.base.settings.values import parse_value
 
 INT64_MAX = (1 << 63) - 1
 INT32_MAX = (1 << 31) - 1
@@ -54,16 +53,17 @@ class LogConfig:
     ) -> "LogConfig":
         """Build from `setting.name -> text`; names that are no log settings are left alone.
 
-        What is not named is as in `over`. Texts are read by the rules by which they were checked,
-        but limits are no business of a log: the metadata may be older than they are.
+        What is not named, or not readable, is as in `over`. Texts are read by the rules by which
+        they were checked, but limits are no business of a log: see `Setting.stored`.
         """
         values: dict[str, Any] = {}
         small = settings.get(INTERNAL_SEGMENT_BYTES)
         if small is not None:
             settings = {**settings, "segment.bytes": small}
         for name, text in settings.items():
-            if (field := _FIELDS.get(name)) is not None:
-                values[field] = _read(name, text)
+            field = _FIELDS.get(name)
+            if field is not None and (value := TOPIC_SETTINGS[name].stored(text)) is not None:
+                values[field] = _without_blanks(value) if isinstance(value, tuple) else value
         return replace(over or cls(), **values)
 
     @property
@@ -86,9 +86,8 @@ class LogConfig:
         return self.segment_ms
 
 
-def _read(name: str, text: str) -> object:
-    value = parse_value(name, TOPIC_SETTINGS[name].type, text)
-    return frozenset(filter(None, value)) if isinstance(value, tuple) else value
+def _without_blanks(members: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(filter(None, members))
 
 
 #: Settings of topics that concern logs, and the fields that they are in.

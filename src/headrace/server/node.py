@@ -62,6 +62,7 @@ from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_table, controller_table
 from headrace.server.settings_in_force import SettingsInForce
 from headrace.server.sockets import bind
+from headrace.server.stored_settings import unreadable_settings
 from headrace.server.transaction_coordination import (
     BrokerIdentity,
     TransactionServices,
@@ -185,7 +186,8 @@ class Node:
         )
         self.plane.on_failure = self._fail
         layers = self.settings.layers(self.plane.image)
-        node_events.tell_metadata(self.cluster_id, self.plane.image, layers)
+        unreadable = unreadable_settings(self.plane.image, config.node_id)
+        node_events.tell_metadata(self.cluster_id, self.plane.image, layers, unreadable)
 
     async def _host_partitions(self) -> None:
         """The logs on the disks, and what keeps them in step with the metadata and in shape."""

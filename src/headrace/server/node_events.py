@@ -50,10 +50,13 @@ def tell_start(config: NodeConfig) -> None:
     )
 
 
-def tell_metadata(cluster_id: str, image: MetadataImage, layers: BrokerLayers) -> None:
+def tell_metadata(
+    cluster_id: str, image: MetadataImage, layers: BrokerLayers, unreadable: Sequence[str]
+) -> None:
     """What the metadata log had, and the settings that hold with it."""
     logger.info("node of cluster %s, with its metadata up to offset %d", cluster_id, image.offset)
     logger.info("settings that are not their defaults: %s", ", ".join(changed_settings(layers)))
+    _tell_some(logging.WARNING, iter(unreadable), len(unreadable), "settings of this kind")
 
 
 def changed_settings(layers: BrokerLayers) -> Iterator[str]:

@@ -84,3 +84,9 @@ def test_a_group_may_differ_from_its_broker_and_that_from_the_cluster_and_the_fi
     assert config.timing(settings("other")).assignment_interval_ms == 1_000
     configs[ConfigResource.BROKER, "1"] = {"group.consumer.assignment.interval.ms": "soon"}
     assert config.timing(settings("other")).assignment_interval_ms == 2_000
+
+
+def test_a_setting_of_a_group_that_cannot_be_read_counts_for_nothing() -> None:
+    own = {"consumer.session.timeout.ms": "soon", "consumer.heartbeat.interval.ms": "6000"}
+    timing = ConsumerGroupConfig().timing(own)
+    assert (timing.session_timeout_ms, timing.heartbeat_interval_ms) == (45_000, 6_000)

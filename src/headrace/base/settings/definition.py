@@ -67,13 +67,29 @@ class Setting(NamedTuple):
 
     def parse(self, text: str) -> Value:
         """The typed value of `text`, or `KafkaError` with Kafka's sentence."""
+        value = self.read(text)
+        if self.validator is not None:
+            self.validator(self.name, value)
+        return value
+
+    def read(self, text: str) -> Value:
+        """The same without the setting's limits."""
         value = parse_value(self.name, self.type, text)
         if isinstance(self.validator, ListOf) and isinstance(value, tuple):
             # Kafka 4.2 drops repeated members of such lists rather than refusing them.
             value = tuple(dict.fromkeys(value))
-        if self.validator is not None:
-            self.validator(self.name, value)
         return value
+
+    def stored(self, text: str) -> Value:
+        """What the cluster's metadata has for it; None, as if it were not set, if that is no value.
+
+        The metadata may be older than a limit, or have been written by a newer version or by
+        Apache Kafka, and a node that does not start cannot be told anything better.
+        """
+        try:
+            return self.read(text)
+        except KafkaError:
+            return None
 
     def normalise(self, text: str) -> str:
         """The text Kafka shows after having read `text`."""

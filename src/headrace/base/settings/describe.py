@@ -36,7 +36,7 @@ def describe_topic(
         if own is None:
             value = default_for_topic(name, broker_values.get)
         else:
-            value = setting.parse(own)
+            value = _as_set(setting, own)
         below = TOPIC_SYNONYMS.get(name, ())
         synonyms = layers.synonyms(below[0].name) if below else ()
         if own is not None:
@@ -96,7 +96,7 @@ def describe_group(
             default = Synonym(name, setting.default_text, ConfigSource.DEFAULT_CONFIG)
             synonyms = (default,)
         if own is not None:
-            value = setting.parse(own)
+            value = _as_set(setting, own)
             synonyms = _on_top(setting, value, ConfigSource.DYNAMIC_GROUP_CONFIG, synonyms)
         entries.append(entry(name, setting, value, synonyms))
     return entries
@@ -111,7 +111,7 @@ def describe_client_metrics(configs: Mapping[str, str], names: Names = None) -> 
         value = setting.default_value
         synonyms: tuple[Synonym, ...] = ()
         if name in configs:
-            value = setting.parse(configs[name])
+            value = _as_set(setting, configs[name])
             source = ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG
             synonyms = _on_top(setting, value, source, ())
         entries.append(entry(name, setting, value, synonyms))
@@ -127,4 +127,10 @@ def _on_top(
 def _broker_value(name: str, setting: Setting | None, texts: Mapping[str, str]) -> Value:
     if setting is None:
         return None
-    return setting.parse(texts[name]) if name in texts else setting.default_value
+    return _as_set(setting, texts[name]) if name in texts else setting.default_value
+
+
+def _as_set(setting: Setting, text: str) -> Value:
+    """The value, or the text itself where it is none: whoever asks sees what to mend."""
+    value = setting.stored(text)
+    return text if value is None else value

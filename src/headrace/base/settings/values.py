@@ -4,6 +4,8 @@ Clients and files carry text; Kafka trims it, reads numbers by Java's rules and 
 Java's notation. A value that does not fit its type is refused with Kafka's own sentence.
 """
 
+import math
+import re
 from enum import IntEnum
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -28,6 +30,10 @@ class SettingType(IntEnum):
 
 _BITS = {SettingType.SHORT: 16, SettingType.INT: 32, SettingType.LONG: 64}
 _DECIMAL_CHARACTERS = frozenset("0123456789+-.eE")
+#: As Java writes them; unlike Python's, they need an exponent.
+_HEXADECIMAL = re.compile(
+    r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
+)
 _INFINITIES = {"Infinity": float("inf"), "+Infinity": float("inf"), "-Infinity": float("-inf")}
 _DIGITS_MAX = 40
 
@@ -97,6 +103,11 @@ def _decimal_number(name: str, text: str) -> float:
             return float(plain)
         except ValueError:
             pass
+    if _HEXADECIMAL.fullmatch(plain):
+        try:
+            return float.fromhex(plain)
+        except OverflowError:
+            return -math.inf if plain.startswith("-") else math.inf
     raise invalid_value(name, text, "Not a number of type DOUBLE")
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from headrace.base.settings.group import GROUP_SETTINGS
+
 #: The settings that a group may have of its own.
 SESSION_TIMEOUT = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
@@ -43,7 +45,8 @@ class Bounded(NamedTuple):
     def of(self, settings: Mapping[str, str], name: str) -> int:
         """The group's own value, moved into the limits of the broker, which may have changed."""
         text = settings.get(name)
-        return self.default if text is None else min(max(int(text), self.low), self.high)
+        value = None if text is None else GROUP_SETTINGS[name].stored(text)
+        return min(max(value, self.low), self.high) if isinstance(value, int) else self.default
 
 
 class GroupTiming(NamedTuple):

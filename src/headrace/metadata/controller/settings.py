@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headrace.base.settings.topic import TOPIC_SETTINGS
+from headrace.base.settings.values import Value
 from headrace.base.uuids import random_uuid
 from headrace.metadata.image import ConfigResource, MetadataImage
 
@@ -57,21 +59,27 @@ class ControllerSettings:
     def config_check(self, resource_type: int) -> ConfigCheck:
         return (self.config_checks or {}).get(resource_type, accept_all)
 
-    def topic_setting(self, image: MetadataImage, topic: str, name: str, default: str) -> str:
-        """A topic's own value, this node's, the cluster's, or the one in this node's file."""
-        value = (
-            image.config(ConfigResource.TOPIC, topic).get(name)
-            or image.config(ConfigResource.BROKER, str(self.node_id)).get(name)
-            or image.config(ConfigResource.BROKER, "").get(name)
-        )
-        return value or default
+    def topic_setting(self, image: MetadataImage, topic: str, name: str) -> Value:
+        """A topic's own value, this node's, or the cluster's; None leaves it to this node's file.
+
+        One that cannot be read counts for nothing: see `Setting.stored`.
+        """
+        for kind, resource in (
+            (ConfigResource.TOPIC, topic),
+            (ConfigResource.BROKER, str(self.node_id)),
+            (ConfigResource.BROKER, ""),
+        ):
+            text = image.config(kind, resource).get(name)
+            if text is not None and (value := TOPIC_SETTINGS[name].stored(text)) is not None:
+                return value
+        return None
 
     def effective_min_isr(self, image: MetadataImage, topic: str, replication_factor: int) -> int:
         """`min.insync.replicas`, which is never more than there are replicas."""
-        value = self.topic_setting(image, topic, MIN_INSYNC_REPLICAS, str(self.min_insync_replicas))
-        return min(int(value), replication_factor)
+        value = self.topic_setting(image, topic, MIN_INSYNC_REPLICAS)
+        wanted = value if isinstance(value, int) else self.min_insync_replicas
+        return min(wanted, replication_factor)
 
     def allows_unclean_election(self, image: MetadataImage, topic: str) -> bool:
-        default = "true" if self.unclean_leader_election else "false"
-        value = self.topic_setting(image, topic, UNCLEAN_ELECTION, default)
-        return value.strip().lower() == "true"
+        value = self.topic_setting(image, topic, UNCLEAN_ELECTION)
+        return value if isinstance(value, bool) else self.unclean_leader_election

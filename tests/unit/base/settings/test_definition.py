@@ -17,6 +17,14 @@ def test_a_value_is_read_and_then_checked() -> None:
         COUNT.parse("0")
 
 
+def test_a_stored_text_is_read_whatever_the_limits_and_counts_for_nothing_if_it_is_no_value() -> (
+    None
+):
+    assert COUNT.stored(" 0 ") == 0
+    assert COUNT.stored("many") is None
+    assert WORDS.stored("b, a,b") == ("b", "a")
+
+
 def test_repeated_members_of_a_list_count_once() -> None:
     assert WORDS.parse("b, a,b") == ("b", "a")
     assert WORDS.normalise("b, a,b") == "b,a"

@@ -43,6 +43,22 @@ def test_a_topic_is_told_with_every_setting_and_its_source() -> None:
     )
 
 
+def test_a_value_that_cannot_be_read_is_told_as_it_is() -> None:
+    name, ratio = "min.cleanable.dirty.ratio", "log.cleaner.min.cleanable.ratio"
+    told = entries(describe_topic({name: "NaN"}, PLAIN))[name]
+    assert (told.value, told.source) == ("NaN", ConfigSource.DYNAMIC_TOPIC_CONFIG)
+    layers = BrokerLayers(dynamic_default={ratio: "NaN"})
+    assert entries(describe_broker_default(layers))[ratio].value == "NaN"
+    # What holds for the broker, and for its topics, is what would hold without.
+    assert entries(describe_broker(layers))[ratio].value == "0.5"
+    assert entries(describe_topic({}, layers))[name].value == "0.5"
+    session = {"consumer.session.timeout.ms": "soon"}
+    told = entries(describe_group(session, PLAIN))["consumer.session.timeout.ms"]
+    assert told.value == "soon"
+    told = entries(describe_client_metrics({"interval.ms": "soon"}))["interval.ms"]
+    assert told.value == "soon"
+
+
 def test_a_topics_own_value_stands_above_the_brokers() -> None:
     layers = BrokerLayers(dynamic_default={"min.insync.replicas": "2"})
     told = entries(describe_topic({"min.insync.replicas": "3"}, layers))

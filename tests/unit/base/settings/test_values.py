@@ -32,6 +32,12 @@ def refusal(kind: SettingType, text: str) -> str:
         (SettingType.DOUBLE, "1e-1", 0.1),
         (SettingType.DOUBLE, ".5", 0.5),
         (SettingType.DOUBLE, "0.5f", 0.5),
+        (SettingType.DOUBLE, "0.5d", 0.5),
+        (SettingType.DOUBLE, "0x1p-1", 0.5),
+        (SettingType.DOUBLE, "-0X.8P+1f", -1.0),
+        (SettingType.DOUBLE, "0x1.8p0D", 1.5),
+        (SettingType.DOUBLE, "0x1p5000", float("inf")),
+        (SettingType.DOUBLE, "-0x1p5000", float("-inf")),
         (SettingType.DOUBLE, "-Infinity", float("-inf")),
         (SettingType.STRING, "  rack 1 ", "rack 1"),
         (SettingType.LIST, "compact , delete", ("compact", "delete")),
@@ -62,6 +68,10 @@ def test_text_is_trimmed_and_read_by_its_type(kind: SettingType, text: str, valu
         (SettingType.DOUBLE, "1_0"),
         (SettingType.DOUBLE, "1.2.3"),
         (SettingType.DOUBLE, "f"),
+        (SettingType.DOUBLE, "0x1"),
+        (SettingType.DOUBLE, "0x1.8"),
+        (SettingType.DOUBLE, "0x.p1"),
+        (SettingType.DOUBLE, "0x1pf"),
     ],
 )
 def test_a_text_that_is_no_such_number_is_refused_as_kafka_does(
