@@ -5,11 +5,11 @@ object or a path that any thread may work on. A disk that fails takes its direct
 partitions that went with it are in `LogManager.unavailable` from then on.
 """
 
-import errno
 from collections.abc import Container, Generator, Iterator
 
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, TopicPartition
+from headrace.log.cleaner.candidates import GONE
 from headrace.log.cleaner.job import CleaningError, CleanJob, CleanResult
 from headrace.log.cleaner.schedule import HighWatermark
 from headrace.log.directories import DataDirectory
@@ -19,9 +19,6 @@ from headrace.log.log_registry import Deletions, LogRegistry
 from headrace.log.partition_log import PartitionLog
 from headrace.log.retention import remove_files
 from headrace.log.swapping import DirectorySync
-
-#: What a round of compaction meets when its log was deleted or renamed under it.
-_GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 class FileRemoval:
@@ -172,20 +169,27 @@ class LogMaintenance:
         *,
         but_not: Container[TopicPartition] = (),
     ) -> CleanJob | None:
-        """The dirtiest log (`but_not` these) as a job for `cleaner.run`, if one is worth it."""
-        config = self._manager.config
-        try:
-            return self._manager.cleaning.next_job(
-                self._manager.logs.values(),
-                now_ms,
-                high_watermark,
-                map_bytes=config.cleaner_map_bytes,
-                bytes_per_second_max=config.cleaner_io_max_bytes_per_second,
-                but_not=but_not,
-            )
-        except LogDirFailure as failure:
-            self._manager.handle_failure(failure)
-            return None
+        """The dirtiest log (`but_not` these) as a job for `cleaner.run`, if one is worth it.
+
+        As in `retain`, what is refused to some logs comes next time, and raises in the end.
+        """
+        config, cleaning = self._manager.config, self._manager.cleaning
+        while True:
+            try:
+                job = cleaning.next_job(
+                    self._manager.logs.values(),
+                    now_ms,
+                    high_watermark,
+                    map_bytes=config.cleaner_map_bytes,
+                    bytes_per_second_max=config.cleaner_io_max_bytes_per_second,
+                    but_not=but_not,
+                )
+            except LogDirFailure as failure:
+                self._manager.handle_failure(failure)  # and look at those on other disks
+                continue
+            if job is None and cleaning.refused is not None:
+                raise cleaning.refused.with_traceback(None)
+            return job
 
     def swap_in(
         self, job: CleanJob, result: CleanResult, now_ms: int
@@ -222,7 +226,7 @@ class LogMaintenance:
         """Data that cannot be read is left alone from now on; a bad disk takes its directory."""
         code = error.errno
         self._manager.cleaning.give_up(job, error.reason, for_good=code is None)
-        if code is not None and code not in PASSING and code not in _GONE:
+        if code is not None and code not in PASSING and code not in GONE:
             cause = OSError(code, error.reason)
             self._manager.handle_failure(LogDirFailure(job.directory, "compacting", cause))
 

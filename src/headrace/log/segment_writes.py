@@ -172,10 +172,8 @@ class SegmentWrites(SegmentFiles):
     def first_timestamp(self) -> int:
         """The first batch's largest timestamp, or -1; segments roll by their distance from it."""
         if self._first_timestamp == _NOT_READ:
-            self._first_timestamp = _NO_TIMESTAMP
-            for _, header in scan_headers(self.fd(), 0, self.size):
-                self._first_timestamp = header.max_timestamp
-                break
+            first = next(scan_headers(self.fd(), 0, self.size), None)
+            self._first_timestamp = _NO_TIMESTAMP if first is None else first[1].max_timestamp
         return self._first_timestamp
 
     def forget_first_timestamp(self) -> None:

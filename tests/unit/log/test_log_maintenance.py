@@ -4,6 +4,7 @@ import errno
 import math
 import os
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from headrace.log.log_maintenance import LogMaintenance
 from headrace.log.log_manager import LogManager
 from headrace.log.log_registry import LogManagerConfig
 from headrace.log.partition_log import PartitionLog
+from headrace.log.segment import Segment
 from headrace.log.swapping import DirectorySync
 from tests.unit.log.cleaner.samples import contents, put
 from tests.unit.log.nodes import end_offset, format_directories, kill, start, stop
@@ -348,6 +350,96 @@ def test_a_round_that_met_a_bad_disk_takes_the_directory(manager: LogManager) ->
     maintenance.clean_job_failed(job, CleaningError("input/output error", errno.EIO))
     assert manager.online == []
     assert manager.logs == {}
+
+
+Refuse = Callable[[PartitionLog, int], None]
+#: With these the cleaner has to look at timestamps before it knows what there is to clean.
+WITH_LAG = {"c": replace(COMPACT, min_compaction_lag_ms=1)}
+
+
+@pytest.fixture(params=["the look", "the job"])
+def refuse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Refuse:
+    """Let the disk refuse one log's segments to the cleaner, at either of its two chances."""
+    timestamp, stat = Segment.largest_timestamp, os.stat
+
+    def begin(log: PartitionLog, code: int) -> None:
+        def check(path: object) -> None:
+            if str(path).startswith(log.directory):
+                raise OSError(code, os.strerror(code), str(path))
+
+        def refuse_timestamp(segment: Segment) -> int:
+            check(segment.file.path)
+            return timestamp(segment)
+
+        def refuse_stat(path: str, **options: bool) -> os.stat_result:
+            check(path)
+            return stat(path, **options)
+
+        if request.param == "the look":
+            monkeypatch.setattr(Segment, "largest_timestamp", refuse_timestamp)
+        else:
+            monkeypatch.setattr(os, "stat", refuse_stat)
+
+    return begin
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENOENT])
+def test_a_log_that_cannot_be_looked_at_is_passed_over_and_the_pass_says_so_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuse: Refuse, code: int
+) -> None:
+    manager = start(format_directories(tmp_path), configs=WITH_LAG)
+    odd = dirty_log(manager, partition=0, segments=4)  # the dirtiest
+    dirty_log(manager, partition=1)
+    maintenance = LogMaintenance(manager)
+    refuse(odd, code)
+    job = maintenance.next_clean_job(NOW + 5000, end_offset)
+    assert job is not None
+    assert job.partition == 1
+    with pytest.raises(LogDirFailure, match="looking for what to compact"):
+        maintenance.next_clean_job(NOW + 5000, end_offset)
+    monkeypatch.undo()
+    assert odd.failure is None
+    job = maintenance.next_clean_job(NOW + 5000, end_offset)
+    assert job is not None
+    assert job.partition == 0
+    assert maintenance.next_clean_job(NOW + 5000, end_offset) is None
+    kill(manager)
+
+
+def test_a_bad_disk_takes_its_directory_offline_and_logs_on_others_are_compacted(
+    tmp_path: Path, refuse: Refuse
+) -> None:
+    manager = start(format_directories(tmp_path / "a", tmp_path / "b"), configs=WITH_LAG)
+    logs = [dirty_log(manager, partition=n, segments=5 - n) for n in range(4)]
+    refuse(logs[0], errno.EIO)
+    job = LogMaintenance(manager).next_clean_job(NOW + 5000, end_offset)
+    assert job is not None
+    assert job.directory == logs[1].directory
+    bad = os.path.dirname(logs[0].directory)
+    assert [directory.path for directory in manager.online] == [os.path.dirname(job.directory)]
+    assert set(manager.unavailable) == {
+        (log.topic, log.partition) for log in logs if os.path.dirname(log.directory) == bad
+    }
+    kill(manager)
+
+
+def test_a_first_timestamp_that_could_not_be_read_is_read_the_next_time(
+    manager: LogManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = dirty_log(manager)
+    segment = log.segments[0]
+    expected = segment.first_timestamp()
+    segment.forget_first_timestamp()
+
+    def refuse(*_: int) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", refuse)
+        with pytest.raises(OSError, match="Input/output"):
+            segment.first_timestamp()
+    assert segment.first_timestamp() == expected > 0
+    kill(manager)
 
 
 def test_the_settings_of_the_cleaner_reach_the_job(tmp_path: Path) -> None:

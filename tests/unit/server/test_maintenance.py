@@ -22,6 +22,7 @@ from headrace.log.checkpoints import (
 )
 from headrace.log.cleaner.job import CleaningError
 from headrace.log.directories import DataDirectory
+from headrace.log.errors import LogDirFailure
 from headrace.server import maintenance as maintenance_module
 from headrace.server.helper_process import HelperDiedError
 from headrace.server.node import Node
@@ -257,6 +258,30 @@ def test_a_full_disk_is_tried_once_for_each_log_and_then_left_until_the_next_rou
 
     on_node(tmp_path, story)
     assert "No space left on device" in caplog.text
+
+
+def test_a_log_that_cannot_be_looked_at_keeps_the_cleaner_from_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = os.stat
+
+    def out_of_files(path: str, **options: bool) -> os.stat_result:
+        if "odd-0" in str(path):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+        return stat(path, **options)
+
+    async def story(node: Node) -> None:
+        for topic in ("odd", "good"):
+            await with_client(node, lambda client, topic=topic: make_dirty(client, topic))  # type: ignore[misc]
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "stat", out_of_files)
+            with pytest.raises(LogDirFailure, match="odd-0: Too many open files"):
+                await node.maintenance.compact()
+        for topic, compacted in (("odd", False), ("good", True)):
+            kept = await with_client(node, lambda client, topic=topic: consume(client, topic))  # type: ignore[misc]
+            assert (len(kept) < 19) is compacted
+
+    on_node(tmp_path, story)
 
 
 def test_what_goes_wrong_in_the_cleaner_costs_its_log_one_round_and_nothing_else(

@@ -5,16 +5,21 @@ nothing younger than `min.compaction.lag.ms`. Worth it is a log whose dirty shar
 `min.cleanable.dirty.ratio`, or that holds something older than `max.compaction.lag.ms`.
 """
 
+import errno
 import math
 import os
 from dataclasses import dataclass
 
 from headrace.log.cleaner.job import CleanJob, LastOfProducer, SegmentFacts
 from headrace.log.config import INT64_MAX
+from headrace.log.errors import LogDirFailure
 from headrace.log.offset_index import ENTRY_SIZE as OFFSET_ENTRY_SIZE
 from headrace.log.partition_log import PartitionLog
 from headrace.log.segment import Segment
 from headrace.log.time_index import ENTRY_SIZE as TIME_ENTRY_SIZE
+
+#: What a look, or a round of compaction, meets when its log was deleted or renamed under it.
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,19 @@ class Candidate:
 def examine(
     log: PartitionLog, checkpoint: int | None, now_ms: int, high_watermark: int
 ) -> Candidate:
-    """What there is to clean; `checkpoint` is where the last round ended."""
+    """What there is to clean; `checkpoint` is where the last round ended.
+
+    Raises `LogDirFailure` if the disk does not let us look.
+    """
+    try:
+        return _examine(log, checkpoint, now_ms, high_watermark)
+    except OSError as error:
+        raise _refusal(log, error) from error
+
+
+def _examine(
+    log: PartitionLog, checkpoint: int | None, now_ms: int, high_watermark: int
+) -> Candidate:
     start = log.log_start_offset
     invalid = checkpoint is not None and not start <= checkpoint <= log.log_end_offset
     first_dirty = start if checkpoint is None or invalid else checkpoint
@@ -77,15 +94,19 @@ def examine(
 def make_job(
     candidate: Candidate, now_ms: int, map_bytes: int, bytes_per_second_max: float = math.inf
 ) -> CleanJob:
-    """The plain data with which a helper process can do the work. Raises OSError."""
+    """The plain data with which a helper process can do the work. Raises `LogDirFailure`."""
     log = candidate.log
     segments = [s for s in log.segments if s.base_offset < candidate.first_uncleanable_offset]
+    try:
+        facts = tuple(map(_facts, segments))
+    except OSError as error:
+        raise _refusal(log, error) from error
     first_offset = segments[0].base_offset if segments else log.log_start_offset
     return CleanJob(
         directory=log.directory,
         topic=log.topic,
         partition=log.partition,
-        segments=tuple(_facts(segment) for segment in segments),
+        segments=facts,
         first_dirty_offset=candidate.first_dirty_offset,
         first_uncleanable_offset=candidate.first_uncleanable_offset,
         aborted=tuple(log.aborted_transactions(first_offset, candidate.first_uncleanable_offset)),
@@ -101,6 +122,16 @@ def make_job(
         map_bytes=map_bytes,
         bytes_per_second_max=bytes_per_second_max,
     )
+
+
+def _refusal(log: PartitionLog, error: OSError) -> LogDirFailure:
+    """Only a bad disk costs a log more than its turn."""
+    action = "looking for what to compact"
+    if error.errno not in GONE:
+        return log.refuse(action, error)
+    failure = LogDirFailure(log.directory, action, error)
+    failure.passes = True
+    return failure
 
 
 def _inactive_from(log: PartitionLog, offset: int) -> list[Segment]:

@@ -72,6 +72,14 @@ class CleanedSegmentWriter:
         self._segment.close()
 
 
+def is_complete(directory: str, base_offset: int, size: int) -> bool:
+    """Whether the records of a `.cleaned` segment are all in their file."""
+    with suppress(OSError):
+        path = os.path.join(directory, file_name(base_offset, LOG, CLEANED))
+        return os.stat(path).st_size == size
+    return False
+
+
 def discard_cleaned(directory: str, base_offsets: Iterable[int]) -> None:
     """Remove `.cleaned` files that will not be swapped in."""
     for base_offset in base_offsets:

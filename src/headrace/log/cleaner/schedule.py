@@ -5,14 +5,14 @@ A round runs elsewhere while its log goes on growing. Whatever else changes the 
 """
 
 import math
-import os
-from collections.abc import Callable, Container, Generator, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from headrace.log.checkpoints import TopicPartition
 from headrace.log.cleaner.candidates import Candidate, examine, make_job
-from headrace.log.cleaner.cleaned_segment import discard_cleaned
+from headrace.log.cleaner.cleaned_segment import discard_cleaned, is_complete
 from headrace.log.cleaner.job import CleanJob, CleanResult, CleanStats
+from headrace.log.errors import LogDirFailure
 from headrace.log.file_names import CLEANED, SWAP
 from headrace.log.partition_log import PartitionLog
 from headrace.log.segment import Segment
@@ -33,6 +33,7 @@ class CleanerSchedule:
         "last_round",
         "last_round_ms",
         "offsets",
+        "refused",
         "uncleanable",
     )
 
@@ -45,6 +46,8 @@ class CleanerSchedule:
         self.dirtiest_ratio = 0.0
         #: When that look was; None before the first one.
         self.last_look_ms: int | None = None
+        #: Why it passed some log over, of one log for all.
+        self.refused: LogDirFailure | None = None
         #: What the last round that succeeded did, and how long it took.
         self.last_round = CleanStats()
         self.last_round_ms = 0
@@ -71,18 +74,37 @@ class CleanerSchedule:
         bytes_per_second_max: float = math.inf,
         but_not: Container[TopicPartition] = (),
     ) -> CleanJob | None:
-        """The dirtiest log that is worth a round; it counts as under way from now on."""
+        """The dirtiest log that is worth a round; it counts as under way from now on.
+
+        One that cannot be looked at now is passed over (`refused`). Raises `LogDirFailure` for one
+        on a bad disk.
+        """
         self.last_look_ms = now_ms
-        candidates = [self._examine(log, now_ms, high_watermark) for log in logs if self._may(log)]
+        self.refused = None
+        candidates = []
+        for log in logs:
+            if self._may(log):
+                with self._passing_over():
+                    candidates.append(self._examine(log, now_ms, high_watermark))
         self.dirtiest_ratio = max((c.dirty_ratio for c in candidates), default=0.0)
         others = (c for c in candidates if (c.log.topic, c.log.partition) not in but_not)
         worthy = [candidate for candidate in others if candidate.is_worth_it]
-        if not worthy:
-            return None
-        dirtiest = max(worthy, key=_dirty_ratio)
-        job = make_job(dirtiest, now_ms, map_bytes, bytes_per_second_max)
-        self.begin(job)
-        return job
+        for dirtiest in sorted(worthy, key=_dirty_ratio, reverse=True):
+            with self._passing_over():
+                job = make_job(dirtiest, now_ms, map_bytes, bytes_per_second_max)
+                self.begin(job)
+                return job
+        return None
+
+    @contextmanager
+    def _passing_over(self) -> Iterator[None]:
+        """What is refused to one log keeps the cleaner from no other, unless the disk is bad."""
+        try:
+            yield
+        except LogDirFailure as failure:
+            if not failure.passes:
+                raise
+            self.refused = failure
 
     def begin(self, job: CleanJob) -> None:
         """From now on the segments that a job reads must stay."""
@@ -185,15 +207,11 @@ class CleanerSchedule:
 def _still_fits(log: PartitionLog, result: CleanResult) -> bool:
     """True if every segment that was read is still there, and every file that was written."""
     bases = set(log.segments.base_offsets[:-1])
-    for cleaned in result.segments:
-        if not bases.issuperset(cleaned.replaced):
-            return False
-        segment = Segment(log.files, log.directory, cleaned.base_offset, suffix=CLEANED)
-        with suppress(OSError):
-            if os.stat(segment.file.path).st_size == cleaned.size:
-                continue
-        return False
-    return True
+    return all(
+        bases.issuperset(cleaned.replaced)
+        and is_complete(log.directory, cleaned.base_offset, cleaned.size)
+        for cleaned in result.segments
+    )
 
 
 def _dirty_ratio(candidate: Candidate) -> float:
