@@ -23,6 +23,7 @@ from headrace.log.log_maintenance import LogMaintenance, remove_directory
 from headrace.log.log_manager import LogManager
 from headrace.log.partition_log import PartitionLog
 from headrace.server.helper_process import HelperDiedError, HelperProcess
+from headrace.server.repeated_failures import RepeatedFailures
 from headrace.server.scheduler import LoopScheduler
 
 logger = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ class Maintenance:
         self._clock = clock
         self._config = config
         self._cleaner = cleaner
+        self._failures = RepeatedFailures()
         self._backoff_changed = asyncio.Event()
         #: Called with a sentence when the node has no disk left to work on.
         self.on_no_directory_left: Callable[[str], None] = logger.critical
@@ -116,15 +118,18 @@ class Maintenance:
     def _repeat(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]]
     ) -> None:
+        what = f"maintenance ({work.__name__})"
+
         async def repeat() -> None:
             while True:
                 await pause()
                 try:
                     await work()
+                    self._failures.succeeded(what)
                 except KafkaError as error:
                     logger.error("maintenance: %s", error)
-                except Exception:  # the edge of a task: one failure must not end the work
-                    logger.exception("maintenance failed")
+                except Exception as error:  # noqa: BLE001 - the edge of a task: the work goes on
+                    self._failures.tell(what, error)
 
         self._tasks.append(asyncio.get_running_loop().create_task(repeat()))
 
@@ -238,17 +243,19 @@ class Maintenance:
             job = self._rounds.next_clean_job(now_ms, self.high_watermark, but_not=failed)
             if job is None:
                 return
+            what = f"compaction of {job.topic}-{job.partition}"
             try:
                 await self._clean(job)
+                self._failures.succeeded(what)
                 continue
             except CleaningError as error:
-                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
+                logger.error("%s: %s", what, error)
                 self._rounds.clean_job_failed(job, error)
             except (HelperDiedError, LogDirFailure) as error:  # killed, or no room for the result
-                logger.error("compaction of %s-%s: %s", job.topic, job.partition, error)
+                logger.error("%s: %s", what, error)
                 self._rounds.clean_job_lost(job)
-            except Exception:  # the edge of a task: retention and other logs go on
-                logger.exception("compaction of %s-%s failed", job.topic, job.partition)
+            except Exception as error:  # noqa: BLE001 - the edge: other logs go on
+                self._failures.tell(what, error)
                 self._rounds.clean_job_lost(job)
             failed.add((job.topic, job.partition))
 

@@ -314,6 +314,24 @@ def test_what_goes_wrong_in_the_cleaner_costs_its_log_one_round_and_nothing_else
     assert "no memory for its keys" in caplog.text
 
 
+def test_what_goes_wrong_in_the_cleaner_again_and_again_is_told_in_full_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(node: Node) -> None:
+        await with_client(node, make_dirty)
+
+        async def fail(job: str, argument: object) -> object:
+            raise MemoryError("no memory for its keys")
+
+        node.cleaner.run = fail  # type: ignore[method-assign]
+        for _ in range(3):
+            await node.maintenance.compact()
+
+    on_node(tmp_path, story)
+    assert caplog.text.count("Traceback") == 1
+    assert "compaction of compacted-0 failed 2 times in a row: MemoryError" in caplog.text
+
+
 def test_data_that_cannot_be_read_costs_its_log_compaction_and_not_retention(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -440,7 +458,8 @@ def test_work_that_fails_once_is_done_again(
         assert await with_client(node, lambda client: len(client.cluster().nodes)) == 1
 
     on_node(tmp_path, story)
-    assert "maintenance failed" in caplog.text
+    assert caplog.text.count("Traceback") == 1
+    assert "maintenance (flush) failed 2 times in a row: ValueError: a bug" in caplog.text
 
 
 def names(directory: str, pattern: str) -> list[str]:
