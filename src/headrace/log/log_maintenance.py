@@ -5,7 +5,8 @@ object or a path that any thread may work on. A disk that fails takes its direct
 partitions that went with it are in `LogManager.unavailable` from then on.
 """
 
-from collections.abc import Container, Generator, Iterator
+import os
+from collections.abc import Container, Generator, Iterable, Iterator
 
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import HIGH_WATERMARK_CHECKPOINT, TopicPartition
@@ -19,6 +20,9 @@ from headrace.log.log_registry import Deletions, LogRegistry
 from headrace.log.partition_log import PartitionLog
 from headrace.log.retention import remove_files
 from headrace.log.swapping import DirectorySync
+
+#: How long a directory that could not be removed waits for the next attempt.
+_REMOVAL_AGAIN_MS = 60_000
 
 
 class FileRemoval:
@@ -159,6 +163,14 @@ class LogMaintenance:
             (due_ms, path) for due_ms, path in self._manager.deleting if due_ms > now_ms
         ]
         return due
+
+    def put_off_deletions(self, paths: Iterable[str], now_ms: int) -> None:
+        """The disk did not remove these: it may in a while, unless it is out of use by then."""
+        online = {directory.path for directory in self._manager.online}
+        due_ms = now_ms + _REMOVAL_AGAIN_MS
+        self._manager.deleting += [
+            (due_ms, path) for path in paths if os.path.dirname(path) in online
+        ]
 
     # Compaction
 

@@ -226,11 +226,17 @@ class Maintenance:
             for removal in removals:
                 await self._scheduler.in_thread(removal.run)
                 self._rounds.finish_removal(removal)
+        refused: dict[str, OSError] = {}
         for path in self._rounds.take_due_deletions(now_ms):
             try:
                 await self._scheduler.in_thread(lambda path=path: remove_directory(path))  # type: ignore[misc]
             except OSError as error:
-                logger.error("cannot remove %s: %s", path, error)
+                refused[path] = error
+        if refused:
+            path, reason = next(iter(refused.items()))
+            count = len(refused)
+            logger.error("%d deleted partitions not removed, the first %s: %s", count, path, reason)
+            self._rounds.put_off_deletions(refused, now_ms)
 
     async def compact(self) -> None:
         """One log after the other, dirtiest first, while any is worth the work."""

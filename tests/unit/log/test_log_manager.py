@@ -354,6 +354,26 @@ def test_a_deleted_partition_is_renamed_at_once_and_removed_later(tmp_path: Path
     kill(manager)
 
 
+def test_a_deletion_that_the_disk_refused_is_due_again_a_minute_later(tmp_path: Path) -> None:
+    manager = start(format_directories(tmp_path / "a", tmp_path / "b"))
+    maintenance = LogMaintenance(manager)
+    for partition in range(4):
+        make(manager, "a", partition)
+    manager.delete(list(manager.logs), NOW)
+    later = NOW + 60_000
+    due = maintenance.take_due_deletions(later)
+    assert len(due) == 4
+    bad, good = manager.directories
+    manager.fail_directory(bad, "Input/output error")
+    maintenance.put_off_deletions(due, later)
+    assert maintenance.take_due_deletions(later + 59_999) == []
+    # The next start looks after those on the bad disk, if there is one with it.
+    left = [path for path in due if os.path.dirname(path) == good.path]
+    assert maintenance.take_due_deletions(later + 60_000) == left
+    assert len(left) == 2
+    kill(manager)
+
+
 def test_a_deletion_goes_on_after_a_restart(tmp_path: Path) -> None:
     (path,) = format_directories(tmp_path)
     manager = start([path])

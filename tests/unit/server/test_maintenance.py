@@ -13,6 +13,7 @@ import pytest
 
 from headrace.client.blocking import KafkaClient
 from headrace.client.producing import ProducerConfig, RecordSender
+from headrace.log import log_maintenance
 from headrace.log.checkpoint_rounds import CheckpointRound
 from headrace.log.checkpoints import (
     CLEANER_CHECKPOINT,
@@ -164,6 +165,38 @@ def test_the_directory_of_a_deleted_topic_goes_after_its_delay(tmp_path: Path) -
         assert not list((tmp_path / "data").glob("gone*"))
 
     on_node(tmp_path, story, log_segment_delete_delay_ms="0")
+
+
+def test_the_directory_of_a_deleted_topic_that_the_disk_keeps_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    def left() -> list[str]:
+        return names(str(tmp_path / "data"), "gone-*-delete")
+
+    async def story(node: Node) -> None:
+        def work(client: KafkaClient) -> None:
+            create_topic(client, "gone", 2, {})
+            delete_topics(client, ["gone"])
+
+        await with_client(node, work)
+        with monkeypatch.context() as patch:
+            patch.setattr(log_maintenance, "_REMOVAL_AGAIN_MS", 0)
+            patch.setattr(maintenance_module, "remove_directory", refuse)
+            await node.maintenance.delete()
+        assert len(left()) == 2
+        await node.maintenance.delete()
+        assert left() == []
+
+    monkeypatch.setattr(maintenance_module, "_LOOK_MS", 86_400_000)
+    on_node(tmp_path, story, log_segment_delete_delay_ms="0")
+    told = [
+        one.message for one in caplog.records if "deleted partitions not removed" in one.message
+    ]
+    assert len(told) == 1
+    assert "No space left on device" in told[0]
 
 
 def test_compaction_keeps_the_last_value_of_each_key(tmp_path: Path) -> None:
