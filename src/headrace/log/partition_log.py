@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log import retention, swapping, truncation
 from headrace.log.directories import remove_directory
-from headrace.log.errors import PASSING, LogDirFailure
+from headrace.log.errors import OUT_OF_FILES, PASSING, LogDirFailure
 from headrace.log.flushing import Flush
 from headrace.log.log_appends import LogAppends
 from headrace.log.log_reads import LogReads
@@ -148,13 +148,20 @@ class PartitionLog(LogAppends, LogReads):
             raise self.refuse("preparing to swap compacted segments in", error) from error
         try:
             swapping.take_over_segments(self, new, old, now_ms)
-            yield from self._synced()
         except OSError as error:
             if swapping.has_begun(old) or error.errno not in PASSING:
                 # The new segments stay, for loading to put in place.
                 raise self.fail("swapping compacted segments in", error) from error
             swapping.discard_staged(new)
             raise self.refuse("swapping compacted segments in", error) from error
+        try:
+            yield from self._synced()
+        except OSError as error:
+            # Without a descriptor no sync has begun: the next flush has it to do, and until then
+            # loading would finish from the `.swap` files, whose names are on the disk.
+            if error.errno not in OUT_OF_FILES:
+                raise self.fail("swapping compacted segments in", error) from error
+            self.directory_unsynced = True
 
     def _synced(self) -> Iterator[swapping.DirectorySync]:
         sync = swapping.DirectorySync(self.directory)

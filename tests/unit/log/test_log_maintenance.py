@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.base.uuids import random_uuid
+from headrace.log import flushing
 from headrace.log.cleaner.job import CleaningError
 from headrace.log.cleaner.run import run
 from headrace.log.config import LogConfig
@@ -547,6 +548,30 @@ def test_a_disk_that_fails_while_a_swap_waits_goes_offline(manager: LogManager) 
     sync.error = OSError(errno.EIO, "Input/output error")
     assert not finished(steps)
     assert manager.online == []
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_a_swap_for_whose_last_sync_there_is_no_descriptor_is_made_durable_by_the_next_flush(
+    manager: LogManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    log = dirty_log(manager)
+    _, steps = staged(manager)
+    sync = next(steps)
+    log.flush(NOW)  # it knows nothing of the sync that is under way
+    sync.error = OSError(code, os.strerror(code))
+    assert finished(steps)
+    assert manager.online
+    assert contents(log) == [(4, b"a", b"2"), (5, b"b", b"2")]
+    put(log, (b"a", b"new"))
+    synced: list[str] = []
+    monkeypatch.setattr(flushing, "sync_directory", synced.append)
+    log.flush(NOW)
+    log.flush(NOW)
+    assert synced == [log.directory]
+    kill(manager)
+    again = start([str(tmp_path)], configs=CONFIGS)
+    assert [value for _, _, value in contents(again.logs["c", 0])] == [b"2", b"2", b"new"]
+    kill(again)
 
 
 def test_a_swap_that_cannot_be_prepared_is_dropped_and_made_again(manager: LogManager) -> None:
