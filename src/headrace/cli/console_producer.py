@@ -17,6 +17,7 @@ from headrace.cli.failure import CommandFailedError, UsageError, describe
 from headrace.cli.input_lines import read_lines
 from headrace.cli.line_reader import LineReader
 from headrace.client.blocking import KafkaClient
+from headrace.client.config import ClientConfigError, whole_number
 from headrace.client.producing import ProducerConfig, RecordSender
 from headrace.records.codecs import Codec
 from headrace.records.record import Record
@@ -184,7 +185,7 @@ def linger_ms(settings: dict[str, str]) -> int:
 
 
 def _number(settings: dict[str, str], name: str) -> int:
-    text = settings[name].strip()
-    if not text.isdecimal():
-        raise UsageError(f"Invalid value {text} for {name}: it is a whole number, 0 or larger.")
-    return int(text)
+    try:
+        return whole_number(name, settings[name])
+    except ClientConfigError as error:
+        raise UsageError(str(error)) from error

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from headrace.cli.durations import parse_duration
 from headrace.cli.failure import CommandFailedError
-from headrace.client.config import normalise
+from headrace.client.config import ClientConfigError, normalise, whole_number
 from headrace.client.fetch_request import FetchConfig
 from headrace.client.offsets import EARLIEST, LATEST
 from headrace.client.resetting import ByDuration, ResetPolicy
@@ -40,9 +40,11 @@ def checked_settings(given: Mapping[str, str]) -> dict[str, str]:
         if name in settings and _word(settings[name]) not in known:
             raise _invalid(name, settings[name], f"it is {' or '.join(known)}")
     for name, least in _NUMBERS.items():
-        text = settings.get(name)
-        if text is not None and not (text.strip().isdecimal() and int(text) >= least):
-            raise _invalid(name, text, f"it is a whole number, {least} or larger")
+        if name in settings:
+            try:
+                whole_number(name, settings[name], least)
+            except ClientConfigError as error:
+                raise CommandFailedError(str(error)) from error
     return settings
 
 

@@ -15,6 +15,9 @@ _SYNONYMS = {
 }
 _DEFAULT_PORT_HINT = "give host:port, for instance localhost:9092"
 
+#: More than any number of Kafka's has, and no work for `int`.
+_DIGITS_MAX = 40
+
 
 class ClientConfigError(ValueError):
     """A setting that cannot be right, in one sentence."""
@@ -97,16 +100,16 @@ def _require_plaintext(settings: Mapping[str, str]) -> None:
         )
 
 
+def whole_number(name: str, text: str, least: int = 0) -> int:
+    """The value of a setting that is a number without a fraction."""
+    digits = text.strip().removeprefix("+")
+    if digits.isdecimal() and len(digits) <= _DIGITS_MAX and int(digits) >= least:
+        return int(digits)
+    raise ClientConfigError(
+        f"Invalid value {text} for configuration {name}: it is a whole number, {least} or larger."
+    )
+
+
 def _number(settings: Mapping[str, str], name: str, default: int) -> int:
     text = settings.get(name)
-    if text is None:
-        return default
-    try:
-        value = int(text.strip())
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise ClientConfigError(
-            f"Invalid value {text} for configuration {name}: it is a whole number, 0 or larger."
-        )
-    return value
+    return default if text is None else whole_number(name, text)

@@ -106,13 +106,25 @@ def test_the_producers_file_reaches_the_producer(broker: ScriptedBroker, tmp_pat
     assert (request.acks, read_header(data.records).codec) == (1, Codec.GZIP)
 
 
-@pytest.mark.parametrize("setting", ["acks=2", "linger.ms=soon", "batch.size=-1"])
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("acks=2", "Invalid value 2 for acks"),
+        ("linger.ms=soon", "Invalid value soon for configuration linger.ms: it is a whole number"),
+        ("batch.size=-1", "Invalid value -1 for configuration batch.size: it is a whole number"),
+    ],
+)
 def test_a_producers_setting_that_cannot_be_meant_is_refused(
-    broker: ScriptedBroker, tmp_path: Path, setting: str
+    broker: ScriptedBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    setting: str,
+    told: str,
 ) -> None:
     file = tmp_path / "producer.properties"
     file.write_text(setting)
     assert produce(broker, "--max-messages", "1", "--command-config", str(file)) == 2
+    assert told in capsys.readouterr().err
     assert not any(isinstance(request, ProduceRequest) for request in broker.asked)
 
 

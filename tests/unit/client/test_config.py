@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.client.config import ClientConfig, ClientConfigError, parse_addresses
+from headrace.client.config import ClientConfig, ClientConfigError, parse_addresses, whole_number
 
 
 def test_java_librdkafka_and_python_names_mean_the_same() -> None:
@@ -52,3 +52,23 @@ def test_security_that_is_not_there_yet_is_one_clear_sentence(protocol: str) -> 
 def test_a_wrong_number_names_the_setting() -> None:
     with pytest.raises(ClientConfigError, match=r"Invalid value soon .* request\.timeout\.ms"):
         ClientConfig.from_settings({"bootstrap.servers": "a:1", "request.timeout.ms": "soon"})
+
+
+@pytest.mark.parametrize(("text", "number"), [("5", 5), (" 007 ", 7), ("+5", 5), ("0", 0)])
+def test_a_whole_number_is_read_as_java_reads_it(text: str, number: int) -> None:
+    assert whole_number("retries", text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-1", "++5", "5.0", "1_000", "5 0", "soon", "9" * 5_000])
+def test_what_is_no_whole_number_is_refused_with_its_setting_and_the_least(text: str) -> None:
+    with pytest.raises(ClientConfigError) as refused:
+        whole_number("retries", text)
+    assert str(refused.value) == (
+        f"Invalid value {text} for configuration retries: it is a whole number, 0 or larger."
+    )
+
+
+def test_a_number_may_have_to_be_more_than_0() -> None:
+    assert whole_number("max.poll.records", "1", least=1) == 1
+    with pytest.raises(ClientConfigError, match="a whole number, 1 or larger"):
+        whole_number("max.poll.records", "0", least=1)
