@@ -4,7 +4,6 @@ To the clients it is a restart: groups of both protocols keep their members and 
 and a transaction that was open when one node stopped is committed by the next one.
 """
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from confluent_kafka import Consumer, Producer
 
 from tests.clients.transactional import confluent_producer
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.background import Background
 from tests.support.headrace_node import HeadraceNode
 from tests.support.node import Node
 from tests.support.ports import free_port
@@ -24,19 +24,18 @@ PARTITIONS = 4
 _SOON = {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 500, "log_level": 0}
 
 
-class Member:
+class Member(Background):
     """A consumer in a thread of its own that reads on, whatever the node does."""
 
     def __init__(self, node: Node, protocol: str) -> None:
+        super().__init__(protocol)
         settings = {"bootstrap.servers": node.bootstrap, "group.id": f"live-{protocol}", **_SOON}
         settings |= {"group.protocol": protocol, "auto.offset.reset": "earliest"}
         settings |= {"isolation.level": "read_committed", "auto.commit.interval.ms": 100}
         self._consumer = Consumer(settings)
         self._consumer.subscribe([TOPIC])
         self.read: list[bytes] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=protocol, daemon=True)
-        self._thread.start()
+        self.start()
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -45,11 +44,6 @@ class Member:
             if message is not None and message.error() is None:
                 self.read.append(message.value())
         self._consumer.close()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join(60)
-        assert not self._thread.is_alive()
 
 
 class Clients:

@@ -1,9 +1,8 @@
 """A member of a consumer group that commits all the time, and remembers what was acknowledged."""
 
-import threading
-
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from tests.support.background import Background
 from tests.support.node import Node
 from tests.support.stages import Stages
 
@@ -21,10 +20,11 @@ QUICK_CLIENT: dict[str, str | int | bool] = {
 }
 
 
-class CommittingMember:
+class CommittingMember(Background):
     """The only member of its group, in a thread of its own."""
 
     def __init__(self, node: Node, group: str, topic: str) -> None:
+        super().__init__(f"member of {group}")
         self.stages = Stages()
         #: By partition: what the node has acknowledged, and what it was asked to store at most.
         self.acknowledged: dict[int, int] = {}
@@ -41,16 +41,9 @@ class CommittingMember:
         )
         self._consumer.subscribe([topic])
         self._topic = topic
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"member of {group}", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def finish(self) -> None:
-        self._stop.set()
-        self._thread.join(60)
-        assert not self._thread.is_alive()
+        self.stop()
         self._consumer.close()
 
     def _run(self) -> None:

@@ -71,7 +71,7 @@ class KillRounds:
     def _stop_clients(self) -> None:
         if not self._node.child.is_running:
             self._node.start()
-        self.churn.finish()
+        self.churn.stop()
         for load in self.loads:
             load.finish()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from tests.support.background import Background
 from tests.support.node import Node
 from tests.support.reading import Seen, read_topic
 
@@ -16,7 +16,7 @@ IDEMPOTENT = {"enable.idempotence": True}
 _AHEAD_MAX = 2_000
 
 
-class Load:
+class Load(Background):
     """One producer in a thread of its own; values are numbers, in the order of sending."""
 
     def __init__(
@@ -29,6 +29,7 @@ class Load:
         ahead_max: int = _AHEAD_MAX,
         options: Mapping[str, object] = IDEMPOTENT,
     ) -> None:
+        super().__init__(f"load on {topic}")
         self.topic = topic
         self._node = node
         self._partitions = partitions
@@ -38,7 +39,6 @@ class Load:
         self.acknowledged: dict[tuple[int, int], int] = {}
         self.failed: list[str] = []
         self._sent = 0
-        self._stop = threading.Event()
         self._producer = Producer(
             {
                 "bootstrap.servers": node.bootstrap,
@@ -53,20 +53,10 @@ class Load:
                 **dict(options),
             }
         )
-        self._thread = threading.Thread(target=self._run, name=f"load on {topic}", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def abandon(self) -> None:
-        """Stop without any questions: the test has failed already."""
-        self._stop.set()
 
     def finish(self, timeout: float = 60.0) -> None:
         """Send no more, and wait until every record has its answer."""
-        self._stop.set()
-        self._thread.join(timeout)
-        assert not self._thread.is_alive()
+        self.stop(timeout)
         assert self._producer.flush(timeout) == 0, f"{self.topic}: records without an answer"
 
     def _run(self) -> None:

@@ -1,6 +1,5 @@
 """Somebody who creates and deletes topics all the time, and remembers what was promised."""
 
-import threading
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future
 from typing import Any
@@ -9,27 +8,19 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from tests.support.background import Background
 from tests.support.node import Node
 
 
-class TopicChurn:
+class TopicChurn(Background):
     """A thread that makes `churn-N` topics and deletes every other one again."""
 
     def __init__(self, node: Node) -> None:
+        super().__init__("topic churn")
         #: Promised to exist, promised to be gone; what failed may be either.
         self.created: set[str] = set()
         self.deleted: set[str] = set()
         self._node = node
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="topic churn", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def finish(self) -> None:
-        self._stop.set()
-        self._thread.join(60)
-        assert not self._thread.is_alive()
 
     def _run(self) -> None:
         admin = AdminClient(

@@ -1,10 +1,10 @@
 """Consume, transform, produce: records of one topic go to another one in transactions."""
 
 import contextlib
-import threading
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from tests.support.background import Background
 from tests.support.committing_member import QUICK_CLIENT
 from tests.support.node import Node
 from tests.support.stages import Stages
@@ -14,10 +14,11 @@ PRODUCE, SEND_OFFSETS, COMMIT = "produce", "send offsets", "commit transaction"
 _PATIENCE_S = 60.0
 
 
-class Transformer:
+class Transformer(Background):
     """Copies partition by partition; after any trouble it begins anew, as a restarted one would."""
 
     def __init__(self, node: Node, group: str, source: str, target: str) -> None:
+        super().__init__("transformer")
         self.stages = Stages()
         #: By partition: up to where the transactions go that were acknowledged.
         self.acknowledged: dict[int, int] = {}
@@ -26,17 +27,10 @@ class Transformer:
         self._group = group
         self._source = source
         self._target = target
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="transformer", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def finish(self) -> None:
         """Stop between two transactions, and end whatever is still open."""
-        self._stop.set()
-        self._thread.join(120)
-        assert not self._thread.is_alive()
+        self.stop(120)
         self._producer()
 
     def _producer(self) -> Producer:

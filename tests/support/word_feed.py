@@ -1,11 +1,11 @@
 """Lines of words, written without a pause, and how often each word was in them."""
 
 import random
-import threading
 from collections import Counter
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from tests.support.background import Background
 from tests.support.node import Node
 
 _WORDS = [f"word{number}" for number in range(40)]
@@ -15,16 +15,16 @@ _LINES_PER_TURN = 5
 _TURN_SECONDS = 0.01
 
 
-class WordFeed:
+class WordFeed(Background):
     """An idempotent producer in a thread of its own, which outlives the death of the node."""
 
     def __init__(self, node: Node, topic: str, partitions: int) -> None:
+        super().__init__(f"feed of {topic}")
         self._topic = topic
         self._partitions = partitions
         self._random = random.Random(topic)
         self._counts: Counter[str] = Counter()
         self._failed: list[str] = []
-        self._stop = threading.Event()
         self._producer = Producer(
             {
                 "bootstrap.servers": node.bootstrap,
@@ -34,19 +34,10 @@ class WordFeed:
                 "log_level": 0,
             }
         )
-        self._thread = threading.Thread(target=self._run, name=f"feed of {topic}", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def abandon(self) -> None:
-        """Stop without any questions: the test has failed already."""
-        self._stop.set()
 
     def finish(self) -> Counter[str]:
         """Write no more; how often each word was written, every line acknowledged."""
-        self._stop.set()
-        self._thread.join(60)
+        self.stop()
         assert self._producer.flush(60) == 0
         assert self._failed == []
         return self._counts
