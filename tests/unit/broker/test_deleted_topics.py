@@ -13,9 +13,8 @@ from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.offset_store import OffsetStore
 from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
 from headrace.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from headrace.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.unit.broker.harness import Broker
-from tests.unit.broker.test_large_descriptions import ask, coordinator
+from tests.unit.broker.one_coordinator import ask, coordinator, one_coordinator
 from tests.unit.broker.test_offset_fetch import commit
 
 GROUPS = 20_000
@@ -23,12 +22,8 @@ GROUPS = 20_000
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
-    running = Broker(tmp_path, overrides={"offsets.topic.num.partitions": "1"})
-    for topic in ("t", "u"):
-        running.create_topic(topic, 1)
-    running.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
-    yield running
-    running.close()
+    with one_coordinator(tmp_path, t=1, u=1) as running:
+        yield running
 
 
 def offsets(broker: Broker) -> OffsetStore:

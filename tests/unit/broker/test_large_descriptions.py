@@ -11,7 +11,6 @@ import pytest
 from headrace.groups.classic.group import ClassicGroup
 from headrace.groups.classic.member import ClassicMember, MemberProtocol
 from headrace.groups.classic.states import State
-from headrace.groups.coordinator import GroupCoordinator
 from headrace.groups.records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -24,27 +23,22 @@ from headrace.groups.records import (
 )
 from headrace.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from headrace.protocol.messages.describe_groups import DescribeGroupsRequest
-from headrace.protocol.messages.find_coordinator import FindCoordinatorRequest
-from headrace.protocol.schema import Request
-from tests.unit.broker.frames import Exchange, request_frame
+from tests.unit.broker.frames import Exchange
 from tests.unit.broker.harness import Broker
+from tests.unit.broker.one_coordinator import (
+    ask,
+    coordinator,
+    one_coordinator,
+    turns_until_answered,
+)
 
 MEMBERS = 1_000
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
-    running = Broker(tmp_path, overrides={"offsets.topic.num.partitions": "1"})
-    running.create_topic("t", 2)
-    running.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
-    yield running
-    running.close()
-
-
-def coordinator(broker: Broker) -> GroupCoordinator:
-    (shard,) = broker.groups.coordinators
-    found: GroupCoordinator = shard.coordinator
-    return found
+    with one_coordinator(tmp_path, t=2) as running:
+        yield running
 
 
 def consumer_group(broker: Broker, group_id: str = "g", members: int = MEMBERS) -> None:
@@ -78,25 +72,6 @@ def classic_group(broker: Broker, group_id: str = "g", members: int = MEMBERS) -
     group.protocol_name = "range"
     coordinator(broker).groups.put(group)
     return group
-
-
-def ask(broker: Broker, request: Request) -> Exchange:
-    """Send a request, and nothing after it has had its turn."""
-    api = broker.table.get(type(request).api_key)
-    assert api is not None
-    exchange = Exchange(request, api.version_max)
-    frame = memoryview(bytearray(request_frame(request, api.version_max)))
-    exchange.parked = broker.dispatcher.serve(broker.connection, frame, exchange.take)
-    return exchange
-
-
-def turns_until_answered(broker: Broker, exchange: Exchange) -> int:
-    turns = 0
-    while not exchange.is_answered:
-        broker.scheduler.turn()
-        turns += 1
-        assert turns < 1_000
-    return turns
 
 
 def members_of(exchange: Exchange) -> dict[str, Any]:

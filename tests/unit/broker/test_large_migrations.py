@@ -21,11 +21,10 @@ from headrace.protocol.embedded import (
     TopicPartition,
 )
 from headrace.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from headrace.protocol.messages.find_coordinator import FindCoordinatorRequest
 from headrace.protocol.messages.heartbeat import HeartbeatRequest
 from headrace.protocol.messages.metadata import MetadataRequest
 from tests.unit.broker.harness import Broker
-from tests.unit.broker.test_large_descriptions import ask, turns_until_answered
+from tests.unit.broker.one_coordinator import ask, one_coordinator, turns_until_answered
 
 MEMBERS = 1_000
 SUBSCRIPTION = b"\0\0" + compiler.encode(ConsumerProtocolSubscription(topics=["t"]), 0)
@@ -33,11 +32,8 @@ SUBSCRIPTION = b"\0\0" + compiler.encode(ConsumerProtocolSubscription(topics=["t
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
-    running = Broker(tmp_path, overrides={"offsets.topic.num.partitions": "1"})
-    running.create_topic("t", MEMBERS)
-    running.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
-    yield running
-    running.close()
+    with one_coordinator(tmp_path, t=MEMBERS) as running:
+        yield running
 
 
 def assignment(number: int) -> bytes:

@@ -17,7 +17,7 @@ from headrace.transactions.transaction import ProducerIdentity, TopicPartition, 
 from tests.support import transaction_requests as requests
 from tests.unit.broker.frames import Exchange
 from tests.unit.broker.harness import Broker
-from tests.unit.broker.test_large_descriptions import ask, turns_until_answered
+from tests.unit.broker.one_coordinator import ask, turns_until_answered
 
 COSTLY = "([a-z]?[0-9]?){0,400}x"
 

@@ -11,7 +11,6 @@ import pytest
 from headrace.base.errors import ErrorCode
 from headrace.groups.offset_reads import FetchOffsets
 from headrace.groups.records import OffsetCommitKey, OffsetCommitValue
-from headrace.protocol.messages.find_coordinator import FindCoordinatorRequest
 from headrace.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -19,19 +18,20 @@ from headrace.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from tests.unit.broker.harness import Broker
-from tests.unit.broker.test_large_descriptions import ask, coordinator, turns_until_answered
+from tests.unit.broker.one_coordinator import (
+    ask,
+    coordinator,
+    one_coordinator,
+    turns_until_answered,
+)
 
 PARTITIONS = 20
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
-    running = Broker(tmp_path, overrides={"offsets.topic.num.partitions": "1"})
-    running.create_topic("t", PARTITIONS)
-    running.create_topic("u", 1)
-    running.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
-    yield running
-    running.close()
+    with one_coordinator(tmp_path, t=PARTITIONS, u=1) as running:
+        yield running
 
 
 def commit(broker: Broker, group_id: str, topic: str = "t", partitions: int = PARTITIONS) -> None:

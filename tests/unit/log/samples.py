@@ -21,6 +21,7 @@ from headrace.records.record import Record
 
 NOW = 1_700_000_000_000
 TOPIC_ID = bytes(range(16))
+HOUR_MS = 3_600_000
 
 
 def batch(
@@ -48,6 +49,10 @@ def batch(
         base_sequence=base_sequence,
         transactional=transactional,
     )
+
+
+#: What a batch of one record takes.
+SIZE = len(batch(1))
 
 
 def marker(
@@ -86,6 +91,15 @@ def new_log(directory: Path, **settings: Any) -> PartitionLog:
         files=files or OpenFiles(),
         now_ms=NOW,
     )
+
+
+def aged_log(directory: Path, **settings: Any) -> PartitionLog:
+    """Four segments of one record each, an hour apart, the last one active."""
+    log = new_log(directory, segment_bytes=SIZE, **settings)
+    for n in range(4):
+        append(log, batch(1, timestamp=NOW + n * HOUR_MS), now_ms=NOW + n * HOUR_MS)
+    assert log.segments.base_offsets == [0, 1, 2, 3]
+    return log
 
 
 def reload(

@@ -12,7 +12,10 @@ from headrace.log.errors import LogDirFailure
 from headrace.log.partition_log import PartitionLog
 from headrace.log.txn_index import AbortedTxn
 from tests.unit.log.samples import (
+    HOUR_MS,
     NOW,
+    SIZE,
+    aged_log,
     append,
     batch,
     end_transaction,
@@ -24,9 +27,6 @@ from tests.unit.log.samples import (
     reload,
     spans,
 )
-
-HOUR_MS = 3_600_000
-SIZE = len(batch(1))
 
 
 def _refuse(*_: object) -> int:
@@ -55,22 +55,13 @@ def _refused_for(real: Callable[..., Any], suffix: str, *, after: int = 0) -> Ca
     return call
 
 
-def _aged_log(directory: Path) -> PartitionLog:
-    """Four segments of one record each, an hour apart, which are kept for an hour."""
-    log = new_log(directory, segment_bytes=SIZE, retention_ms=HOUR_MS)
-    for n in range(4):
-        append(log, batch(1, timestamp=NOW + n * HOUR_MS), now_ms=NOW + n * HOUR_MS)
-    assert log.segments.base_offsets == [0, 1, 2, 3]
-    return log
-
-
 # Making room
 
 
 def test_a_full_disk_gets_room_from_retention(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = _aged_log(tmp_path)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     with monkeypatch.context() as patch:
         _fill_up(patch)
         assert len(log.retain(NOW + 3 * HOUR_MS, 4)) == 1
@@ -85,7 +76,7 @@ def test_a_full_disk_gets_room_from_retention(
 def test_a_full_disk_gets_room_from_deleted_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = _aged_log(tmp_path)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     with monkeypatch.context() as patch:
         _fill_up(patch)
         log.delete_records_before(2)
@@ -98,7 +89,7 @@ def test_where_all_is_too_old_a_full_disk_keeps_only_the_last_segment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is no room for the new one that has to take its place."""
-    log = _aged_log(tmp_path)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     with monkeypatch.context() as patch:
         _fill_up(patch)
         ((segments, size, _),) = log.retain(NOW + 100 * HOUR_MS, 4)
@@ -131,7 +122,7 @@ def test_epochs_of_deleted_records_leave_their_file_with_the_next_flush(tmp_path
 def test_segments_that_the_disk_does_not_rename_are_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renamed: int
 ) -> None:
-    log = _aged_log(tmp_path)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     before = file_names(log)
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", _refused_for(os.rename, ".deleted", after=renamed))
@@ -148,7 +139,7 @@ def test_files_that_the_disk_does_not_remove_are_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even a removal may need room, where a file system never writes in place."""
-    log = _aged_log(tmp_path)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     log.retain(NOW + 2 * HOUR_MS, 4)
     due_ms = NOW + 3 * HOUR_MS
     with monkeypatch.context() as patch:

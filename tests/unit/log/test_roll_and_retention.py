@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from headrace.log.partition_log import PartitionLog
 from tests.unit.log.samples import (
+    HOUR_MS,
     NOW,
+    SIZE,
+    aged_log,
     append,
     batch,
     end_transaction,
@@ -19,9 +21,6 @@ from tests.unit.log.samples import (
     reload,
     spans,
 )
-
-HOUR_MS = 3_600_000
-SIZE = len(batch(1))
 
 
 def _bases(log: PartitionLog) -> list[int]:
@@ -157,17 +156,8 @@ def _deleted(log: PartitionLog, now_ms: int, high_watermark: int) -> int:
     return sum(deletion.segments for deletion in log.retain(now_ms, high_watermark))
 
 
-def _aged_log(directory: Path, **settings: Any) -> PartitionLog:
-    """Four segments of one record each, an hour apart, the last one active."""
-    log = new_log(directory, segment_bytes=SIZE, **settings)
-    for n in range(4):
-        append(log, batch(1, timestamp=NOW + n * HOUR_MS), now_ms=NOW + n * HOUR_MS)
-    assert _bases(log) == [0, 1, 2, 3]
-    return log
-
-
 def test_segments_older_than_the_retention_time_go(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=HOUR_MS)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     assert _deleted(log, NOW + 2 * HOUR_MS, 4) == 1
     assert _bases(log) == [1, 2, 3]
     assert log.log_start_offset == 1
@@ -175,7 +165,7 @@ def test_segments_older_than_the_retention_time_go(tmp_path: Path) -> None:
 
 
 def test_the_active_segment_is_rolled_before_it_goes(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=HOUR_MS)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 4
     assert _bases(log) == [4]
     assert (log.log_start_offset, log.log_end_offset, log.active.size) == (4, 4, 0)
@@ -189,30 +179,30 @@ def test_an_empty_log_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_segments_beyond_the_retention_size_go(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_bytes=2 * SIZE + 1, retention_ms=-1)
+    log = aged_log(tmp_path, retention_bytes=2 * SIZE + 1, retention_ms=-1)
     assert _deleted(log, NOW, 4) == 1
     assert _bases(log) == [1, 2, 3]
 
 
 def test_without_limits_everything_stays(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_bytes=-1, retention_ms=-1)
+    log = aged_log(tmp_path, retention_bytes=-1, retention_ms=-1)
     assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 0
 
 
 def test_a_compacted_log_keeps_what_is_old(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=1, cleanup_policy=frozenset({"compact"}))
+    log = aged_log(tmp_path, retention_ms=1, cleanup_policy=frozenset({"compact"}))
     assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 0
 
 
 def test_nothing_at_or_above_the_high_watermark_goes(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=1)
+    log = aged_log(tmp_path, retention_ms=1)
     assert _deleted(log, NOW + 100 * HOUR_MS, 2) == 2
     assert _bases(log) == [2, 3]
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact"])
 def test_segments_below_the_log_start_go_whatever_the_policy(tmp_path: Path, policy: str) -> None:
-    log = _aged_log(tmp_path, retention_ms=-1, cleanup_policy=frozenset({policy}))
+    log = aged_log(tmp_path, retention_ms=-1, cleanup_policy=frozenset({policy}))
     log.delete_records_before(2)
     assert spans(everything(log)) == [(2, 2), (3, 3)]
     assert _deleted(log, NOW, 4) == 2
@@ -229,7 +219,7 @@ def test_records_deleted_within_a_segment_stay_deleted(tmp_path: Path) -> None:
 
 
 def test_retention_tells_what_went_and_why(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=HOUR_MS, retention_bytes=2 * SIZE)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS, retention_bytes=2 * SIZE)
     log.delete_records_before(1)
     assert log.retain(NOW + 100 * HOUR_MS, 4) == [
         (1, SIZE, "before the log start offset 1"),
@@ -239,7 +229,7 @@ def test_retention_tells_what_went_and_why(tmp_path: Path) -> None:
 
 
 def test_files_leave_the_disk_after_the_delay(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=HOUR_MS, file_delete_delay_ms=1000)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS, file_delete_delay_ms=1000)
     log.retain(NOW + 2 * HOUR_MS, 4)
     deleted = [name for name in file_names(log) if name.endswith(".deleted")]
     assert f"{0:020d}.log.deleted" in deleted
@@ -250,7 +240,7 @@ def test_files_leave_the_disk_after_the_delay(tmp_path: Path) -> None:
 
 
 def test_files_waiting_to_be_deleted_go_at_the_next_start(tmp_path: Path) -> None:
-    log = _aged_log(tmp_path, retention_ms=HOUR_MS)
+    log = aged_log(tmp_path, retention_ms=HOUR_MS)
     log.retain(NOW + 2 * HOUR_MS, 4)
     log.close()
     again = reload(log, clean=True)

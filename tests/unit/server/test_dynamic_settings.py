@@ -34,9 +34,9 @@ from headrace.protocol.messages.update_features import (
 from headrace.server.config import NodeConfig
 from headrace.server.dynamic_settings import DynamicSettings
 from headrace.server.formatting import FormatPlan, format_storage
-from headrace.server.maintenance import Maintenance
 from headrace.server.node import Node
 from headrace.testing.topics import create_topic, delete_topics
+from tests.unit.server.counted_rounds import CountedRounds
 from tests.unit.server.nodes import formatted, run, use, with_client
 
 ALL, THIS = "", "1"
@@ -206,18 +206,10 @@ def test_a_deleted_partition_goes_after_the_delay_of_its_deletion(tmp_path: Path
 def test_the_cleaner_takes_its_new_pause_now_and_after_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds = 0
-
-    async def count(self: object) -> None:
-        nonlocal rounds
-        rounds += 1
-
-    monkeypatch.setattr(Maintenance, "compact", count)
+    rounds = CountedRounds(monkeypatch, "compact")
 
     async def look(node: Node) -> None:
-        enough = rounds + 2
-        while rounds < enough:  # noqa: ASYNC110 - counts what a task does
-            await asyncio.sleep(0.001)
+        await rounds.more(2)
 
     config = formatted(tmp_path / "data", {"log.cleaner.backoff.ms": "86400000"})
     now_and_after_a_restart(

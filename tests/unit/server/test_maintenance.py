@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,6 +29,7 @@ from headrace.server.node import Node
 from headrace.server.part_configs import maintenance_config
 from headrace.testing.topics import create_topic, delete_topics
 from tests.support.talk import consume, produce
+from tests.unit.server.counted_rounds import CountedRounds
 from tests.unit.server.nodes import formatted, run, with_client
 
 _NOTHING: Mapping[str, str] = {}
@@ -434,20 +434,10 @@ def test_a_cleaner_that_cannot_start_is_asked_once_for_each_log(
 def test_an_interval_of_0_leaves_the_loop_to_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, work: str
 ) -> None:
-    rounds = 0
-
-    async def count(self: object) -> None:
-        nonlocal rounds
-        rounds += 1
-
-    monkeypatch.setattr(maintenance_module.Maintenance, work, count)
+    rounds = CountedRounds(monkeypatch, work)
 
     async def story(node: Node) -> None:
-        turns = 0
-        while rounds < 2:
-            await asyncio.sleep(0)
-            turns += 1
-        assert turns > 100
+        assert await rounds.more(2) > 100
 
     on_node(tmp_path, story, **{setting: "0"})
 
@@ -455,19 +445,12 @@ def test_an_interval_of_0_leaves_the_loop_to_clients(
 def test_a_new_pause_of_the_cleaner_counts_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds = 0
-
-    async def count(self: object) -> None:
-        nonlocal rounds
-        rounds += 1
-
-    monkeypatch.setattr(maintenance_module.Maintenance, "compact", count)
+    rounds = CountedRounds(monkeypatch, "compact")
 
     async def story(node: Node) -> None:
         config = maintenance_config({**node.config.values, "log.cleaner.backoff.ms": 1})
         node.maintenance.reconfigure(config)  # a pause of a day has begun
-        while rounds < 3:  # noqa: ASYNC110 - counts what a task does
-            await asyncio.sleep(0.001)
+        await rounds.more(3)
 
     on_node(tmp_path, story)
 
@@ -475,19 +458,11 @@ def test_a_new_pause_of_the_cleaner_counts_at_once(
 def test_work_that_fails_once_is_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rounds = 0
-
-    async def flush(self: object) -> None:
-        nonlocal rounds
-        rounds += 1
-        raise ValueError("a bug")
-
     monkeypatch.setattr(maintenance_module, "_LOOK_MS", 1)
-    monkeypatch.setattr(maintenance_module.Maintenance, "flush", flush)
+    rounds = CountedRounds(monkeypatch, "flush", ValueError("a bug"))
 
     async def story(node: Node) -> None:
-        while rounds < 3:  # noqa: ASYNC110 - counts what a task does
-            await asyncio.sleep(0.001)
+        await rounds.more(3)
         assert await with_client(node, lambda client: len(client.cluster().nodes)) == 1
 
     on_node(tmp_path, story)
