@@ -20,7 +20,7 @@ _SlotAndEntry: TypeAlias = tuple[int, tuple[int, int]]
 class IndexFile:
     """Entries ordered by their first field."""
 
-    __slots__ = ("_pending", "_stored", "base_offset", "path", "unsynced")
+    __slots__ = ("_found_in", "_pending", "_stored", "base_offset", "path", "unsynced")
 
     entry: Struct
 
@@ -28,6 +28,8 @@ class IndexFile:
         self.path = path
         self.base_offset = base_offset
         self._stored = -1  # entries in the file; below zero until somebody asks
+        #: The block in which the last search of the file ended; it may be gone since.
+        self._found_in = 0
         self._pending = bytearray()
         #: The file changed since its last fsync.
         self.unsynced = False
@@ -150,7 +152,11 @@ class IndexFile:
         return low, found
 
     def _stored_floor(self, target: int, field: int) -> _SlotAndEntry:
-        """Search the file by blocks, until one holds both sides of the boundary."""
+        """Search the file by blocks, until one holds both sides of the boundary.
+
+        A reader that goes on where it stopped finds that in the block of its last search or in
+        the next one, so these come first.
+        """
         low, high = 0, (self.stored + _BLOCK_ENTRIES - 1) // _BLOCK_ENTRIES
         best: _SlotAndEntry = (-1, (0, 0))
         if not high:
@@ -158,15 +164,19 @@ class IndexFile:
         unpack = self.entry.unpack_from
         stored_size = self.stored * self.entry.size
         block_size = _BLOCK_ENTRIES * self.entry.size
+        guesses = [self._found_in + 1, self._found_in]
         fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             while low < high:
-                middle = (low + high) // 2
+                middle = guesses.pop() if guesses else -1
+                if not low <= middle < high:
+                    middle = (low + high) // 2
                 length = min(block_size, stored_size - middle * block_size)
                 data = os.pread(fd, length, middle * block_size)
                 if unpack(data, 0)[field] > target:
                     high = middle
                     continue
+                self._found_in = middle
                 first, second = unpack(data, length - self.entry.size)
                 if (second if field else first) > target:
                     slot, found = self._floor_in(data, target, field)

@@ -10,6 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 BACKLOG = 1024
+#: Linux only.
+_TCP_CONGESTION = getattr(socket, "TCP_CONGESTION", 0)
+_CONGESTION_NAME_MAX = 16
 #: For a connection to an address of this machine.
 _ANSWER_S = 1.0
 
@@ -44,7 +47,22 @@ def bind(host: str | None, port: int, options: SocketOptions = _USUAL) -> socket
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
         if options.receive_buffer_bytes is not None:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer_bytes)
+        _send_without_pacing(bound)
     return bound
+
+
+def _send_without_pacing(bound: socket.socket) -> None:
+    """On a loopback address, keep Linux from spacing out what it sends, as BBR does.
+
+    There is no link whose queue this could spare, and its timers cost more than the sending
+    itself. A connection that began with it keeps them, so it is the listening socket that asks.
+    """
+    address = bound.getsockname()[0]
+    if not _TCP_CONGESTION or not (address.startswith("127.") or address == "::1"):
+        return
+    name = bound.getsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, _CONGESTION_NAME_MAX)
+    if name.startswith(b"bbr"):
+        bound.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, b"reno")
 
 
 def _bind(host: str | None, port: int, backlog: int) -> socket.socket:

@@ -1,5 +1,6 @@
 """Offset and time index, in memory and in the file."""
 
+import os
 from pathlib import Path
 from struct import pack
 
@@ -55,7 +56,33 @@ def test_a_search_agrees_with_a_list(
     assert index.last_position() == (entries[-1][1] if entries else 0)
     cut = data.draw(st.integers(0, count * step + 5))
     index.truncate_to(cut)
-    assert index.entries() == [entry for entry in entries if entry[0] < cut]
+    left = [entry for entry in entries if entry[0] < cut]
+    assert index.entries() == left
+    slot, found = index.floor(count * step + 3, 0)  # where the last search ended may be gone
+    assert slot == len(left) - 1
+    assert slot < 0 or found == left[slot]
+
+
+def test_a_search_that_goes_on_reads_one_block_or_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = OffsetIndex(str(tmp_path / "index"), 0)
+    for n in range(20_000):
+        index.append(n, n * 10)
+        if n % 500 == 0:
+            index.store()
+    reads = []
+    pread = os.pread
+
+    def counted(fd: int, size: int, position: int) -> bytes:
+        reads.append(position)
+        return pread(fd, size, position)
+
+    monkeypatch.setattr(os, "pread", counted)
+    for slot in range(100, 19_000, 100):
+        reads.clear()
+        assert index.floor(slot, 0) == (slot, (slot, slot * 10))
+        assert len(reads) <= 2
 
 
 def test_a_time_that_is_no_news_makes_no_entry(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,37 @@ def test_connections_get_the_buffers_that_were_asked_for() -> None:
             ]
     doubled = 2 if sys.platform == "linux" else 1  # Linux counts its own bookkeeping too
     assert sizes == [20_000 * doubled, 30_000 * doubled]
+
+
+class _PacingSocket(socket.socket):
+    """A socket of a system whose congestion control is BBR, until another is asked for."""
+
+    asked = False
+
+    def getsockopt(self, level: int, name: int, size: int = 0) -> Any:
+        if name == socket.TCP_CONGESTION and not self.asked:
+            return b"bbr".ljust(size, b"\0")
+        return super().getsockopt(level, name, size) if size else super().getsockopt(level, name)
+
+    def setsockopt(self, level: int, name: int, *value: Any) -> None:
+        super().setsockopt(level, name, *value)
+        self.asked = self.asked or name == socket.TCP_CONGESTION
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a choice of them")
+@pytest.mark.parametrize(("host", "is_spared"), [("127.0.0.1", True), ("0.0.0.0", False)])
+def test_a_loopback_listener_does_not_pace_what_it_sends(
+    monkeypatch: pytest.MonkeyPatch, host: str, is_spared: bool
+) -> None:
+    def create_server(*_: Any, **__: Any) -> socket.socket:
+        created = _PacingSocket()
+        created.bind((host, 0))
+        return created
+
+    monkeypatch.setattr(socket, "create_server", create_server)
+    with bind(host, 0) as bound:
+        name = bound.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    assert name.rstrip(b"\0") == (b"reno" if is_spared else b"bbr")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the backlog of a socket")
