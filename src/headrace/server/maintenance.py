@@ -16,13 +16,11 @@ from headrace.base.errors import KafkaError
 from headrace.broker.partitions import Partitions
 from headrace.broker.replica_logs import ReplicaLogs
 from headrace.log.checkpoint_rounds import CheckpointRound
-from headrace.log.checkpoints import TopicPartition
-from headrace.log.cleaner.job import CleaningError, CleanJob
-from headrace.log.errors import LogDirFailure
 from headrace.log.log_maintenance import LogMaintenance, remove_directory
 from headrace.log.log_manager import LogManager
 from headrace.log.partition_log import PartitionLog
-from headrace.server.helper_process import HelperDiedError, HelperProcess
+from headrace.server.compaction import Compaction
+from headrace.server.helper_process import HelperProcess
 from headrace.server.repeated_failures import RepeatedFailures
 from headrace.server.scheduler import LoopScheduler
 
@@ -69,6 +67,9 @@ class Maintenance:
         self._config = config
         self._cleaner = cleaner
         self._failures = RepeatedFailures()
+        self._compaction = Compaction(
+            self._rounds, cleaner, scheduler, clock, self._failures, self._write
+        )
         self._backoff_changed = asyncio.Event()
         #: Called with a sentence when the node has no disk left to work on.
         self.on_no_directory_left: Callable[[str], None] = logger.critical
@@ -239,37 +240,7 @@ class Maintenance:
             self._rounds.put_off_deletions(refused, now_ms)
 
     async def compact(self) -> None:
-        """One log after the other, dirtiest first, while any is worth the work."""
-        # One that failed has its next turn after the others and a pause: a disk that is full now
-        # will be full in a moment, too, and a log that kills the helper must not keep it from all
-        # others.
-        failed: set[TopicPartition] = set()
-        while True:
-            now_ms = self._clock.wall_ms()
-            job = self._rounds.next_clean_job(now_ms, self.high_watermark, but_not=failed)
-            if job is None:
-                return
-            what = f"compaction of {job.topic}-{job.partition}"
-            try:
-                await self._clean(job)
-                self._failures.succeeded(what)
-                continue
-            except CleaningError as error:
-                logger.error("%s: %s", what, error)
-                self._rounds.clean_job_failed(job, error)
-            except (HelperDiedError, LogDirFailure) as error:  # killed, or no room for the result
-                logger.error("%s: %s", what, error)
-                self._rounds.clean_job_lost(job)
-            except Exception as error:  # noqa: BLE001 - the edge: other logs go on
-                self._failures.tell(what, error)
-                self._rounds.clean_job_lost(job)
-            failed.add((job.topic, job.partition))
-
-    async def _clean(self, job: CleanJob) -> None:
-        result = await self._cleaner.run("clean", job)
-        for sync in self._rounds.swap_in(job, result, self._clock.wall_ms()):
-            await self._scheduler.in_thread(sync.run)
-        await self._write(self._rounds.cleaner_offsets(job))
+        await self._compaction.run(self.high_watermark)
 
     async def stop(self, broker_epoch: int) -> None:
         """End the tasks, then flush, checkpoint and mark the clean stop."""
