@@ -1,4 +1,4 @@
-"""Scenarios beside the two tables: compaction, many partitions, a growing log, recovery, groups.
+"""Scenarios beside the two tables: compaction, many partitions, recovery, groups and more.
 
 python bench/special.py compaction --quick
 """
@@ -16,7 +16,7 @@ from bench.environment import environment
 from bench.markdown import environment_line, markdown_table, write_between_markers
 from bench.processes import end_cleanly_on_sigterm
 from bench.results import RAW, save_json
-from bench.scenarios import compaction, groups, growth, partitions, recovery
+from bench.scenarios import commands, compaction, groups, growth, partitions, recovery
 from bench.scenarios.scenario import Outcome
 
 #: What runs, and the free space in gigabytes that it needs.
@@ -25,6 +25,7 @@ _SCENARIOS: dict[str, tuple[Callable[[Brokers, bool], Outcome], float]] = {
     "partitions": (partitions.run, partitions.GIGABYTES),
     "growth": (growth.run, growth.GIGABYTES),
     "recovery": (recovery.run, recovery.GIGABYTES),
+    "commands": (commands.run, commands.GIGABYTES),
     "group-settle": (groups.run_settle, groups.GIGABYTES),
     "group-work": (groups.run_work, groups.GIGABYTES),
 }

@@ -20,6 +20,7 @@ from headrace.log.file_slice import FileSlice
 from headrace.protocol.compiler import Buffer
 from headrace.server.brief_polling import BriefPolling
 from headrace.server.file_sender import FileSender
+from headrace.server.request_memory import RequestMemory
 from headrace.server.resumptions import Resumptions
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class ConnectionOwner(Protocol):
     """Who accepts connections, counts them and knows what they may do."""
 
     frame_size_max: int
+    memory: RequestMemory
     resumptions: Resumptions
     polling: BriefPolling
 
@@ -75,7 +77,9 @@ class Connection(asyncio.BufferedProtocol):
         "_is_closed",
         "_is_read_paused",
         "_is_serving",
+        "_is_short_of_memory",
         "_is_write_paused",
+        "_memory_taken",
         "_owner",
         "_parked",
         "_served_small",
@@ -103,6 +107,9 @@ class Connection(asyncio.BufferedProtocol):
         self._is_serving = False
         self._is_read_paused = False
         self._is_write_paused = False
+        self._is_short_of_memory = False
+        #: Of what large requests share, for the one at hand.
+        self._memory_taken = 0
         self._is_closed = False
         self._was_active = True
         self._active_ms = 0.0
@@ -141,15 +148,18 @@ class Connection(asyncio.BufferedProtocol):
     def _be_active(self) -> None:
         self._was_active = True
 
-    def is_idle(self, now_ms: float, idle_ms_max: float) -> bool:
-        """Whether nothing came or went for too long.
+    def quiet_ms(self, now_ms: float) -> float:
+        """For how long nothing came or went.
 
-        Asked now and then, which is when time is taken: requests come far more often.
+        Asked now and then, which is when time is taken: requests come far more often. Who is quiet
+        in between does not need the room that a large request once took.
         """
         if self._was_active:
             self._was_active = False
             self._active_ms = now_ms
-        return now_ms - self._active_ms > idle_ms_max
+        elif self._start == self._end and not self._is_busy:
+            self._give_back_buffer()
+        return now_ms - self._active_ms
 
     def eof_received(self) -> bool:
         return False
@@ -206,6 +216,8 @@ class Connection(asyncio.BufferedProtocol):
                 begin = self._start + _LENGTH_SIZE
                 end = begin + size
                 if end > self._end:
+                    if size > _BUFFER_GROWN and not self._memory_taken:
+                        self._take_memory(size)
                     break
                 self._start = end
                 self._is_busy = True
@@ -224,7 +236,30 @@ class Connection(asyncio.BufferedProtocol):
                 self._give_back_buffer()
 
     def _give_back_buffer(self) -> None:
-        self._replace_buffer(bytearray(_BUFFER_START))
+        if len(self._buffer) > _BUFFER_START:
+            self._replace_buffer(bytearray(_BUFFER_START))
+        self._start = self._end = 0
+
+    def _take_memory(self, size: int) -> None:
+        """Read on only if there is memory for the large request that has begun."""
+        memory = self._owner.memory
+        if not memory.is_limited:
+            return
+        if memory.take(size):
+            self._memory_taken = size
+            self._is_short_of_memory = False
+        elif not self._is_short_of_memory:
+            self._is_short_of_memory = True
+            memory.wait(self._try_for_memory)
+            self._pause_reading()
+
+    def _try_for_memory(self) -> None:
+        self._is_short_of_memory = False
+        self._owner.resumptions.add(self._resume)
+
+    def _release_memory(self) -> None:
+        taken, self._memory_taken = self._memory_taken, 0
+        self._owner.memory.release(taken)
 
     def _pause_reading(self) -> None:
         if not self._is_read_paused:
@@ -235,6 +270,8 @@ class Connection(asyncio.BufferedProtocol):
         """The answer to the request at hand."""
         self._is_busy = False
         self._parked = None
+        if self._memory_taken:
+            self._release_memory()
         if self._is_closed:
             return
         if isinstance(reply, bytes):
@@ -323,7 +360,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closed:
             return
         self._serve_frames()
-        if self._is_read_paused and not (self._is_busy or self._is_write_paused or self._is_closed):
+        if self._is_read_paused and not (
+            self._is_busy or self._is_write_paused or self._is_short_of_memory or self._is_closed
+        ):
             self._is_read_paused = False
             self._transport.resume_reading()
 
@@ -362,6 +401,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._parked = None
             if self._file_sender is not None:
                 self._file_sender.close()
+            if self._memory_taken:
+                self._release_memory()
             self._owner.closed(self)
 
 

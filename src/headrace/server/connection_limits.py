@@ -1,7 +1,7 @@
 """How many connections there may be, and how fast they may come: `max.connections` and its kin.
 
-What holds for the whole node is counted in `ConnectionCounts`; what `listener.name.<name>.` narrows
-to one listener is counted by that listener's own `ListenerCounts`.
+What holds for all listeners of clients, or of the controller, is counted in `ConnectionCounts`;
+what `listener.name.<name>.` narrows to one listener is counted by its own `ListenerCounts`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUIET_MS = 10_000.0
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Kafka's `max.connections*`, `connections.max.idle.ms`, `socket.request.max.bytes`."""
+    """Kafka's `max.connections*`, `connections.max.idle.ms` and what bounds requests."""
 
     frame_size_max: int = 104_857_600
     connections_max: int = _UNLIMITED
@@ -33,6 +33,8 @@ class ConnectionLimits:
     connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
     creation_rate_max: int = _UNLIMITED
     idle_ms_max: int = 600_000
+    #: See `RequestMemory`.
+    queued_bytes_max: int = -1
 
 
 def overrides_per_ip(values: Values) -> dict[str, int]:
@@ -71,7 +73,7 @@ class CreationRate:
 
 
 class ConnectionCounts:
-    """How many connections there are, by client address, over all listeners of a node."""
+    """How many connections there are, by client address, over all listeners of one kind."""
 
     def __init__(self, limits: ConnectionLimits, room: int = _UNLIMITED) -> None:
         self._limits = limits

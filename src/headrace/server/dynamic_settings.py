@@ -7,7 +7,7 @@ and what transactions and groups need, is looked after where they are.
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.base.errors import KafkaError
@@ -48,7 +48,7 @@ class DynamicSettings:
     plane: MetadataPlane
     logs: LogManager
     maintenance: Maintenance
-    counts: ConnectionCounts
+    counts: Sequence[ConnectionCounts]
     listener_counts: Mapping[ListenerConfig, ListenerCounts]
 
     def metadata_changed(self, changes: MetadataChanges, image: MetadataImage) -> None:
@@ -64,7 +64,8 @@ class DynamicSettings:
     def limit_connections(self, image: MetadataImage) -> None:
         """At the start as well: a listener's own limits may be dynamic ones."""
         values, given = self.settings.values(image), self.settings.layers(image).merged()
-        self.counts.change(part_configs.connection_limits(values))
+        for counted in self.counts:
+            counted.change(part_configs.connection_limits(values))
         for listener, counts in self.listener_counts.items():
             now = with_limits(listener, values, given)
             counts.change(now.connections_max, now.creation_rate_max)

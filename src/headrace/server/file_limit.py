@@ -17,6 +17,8 @@ _KEPT_FOR_OTHERS_MAX = 128
 #: The socket, and a second descriptor while files are sent past the transport.
 _PER_CONNECTION = 2
 _CONNECTIONS_MIN = 8
+#: Connections of operators and, in a cluster, of other nodes.
+_CONTROLLER_MAX = 64
 
 
 def raise_file_limit() -> None:
@@ -41,3 +43,9 @@ def connections_that_fit(files_max: int, log_files_max: int) -> int:
     """How many connections a process has room for that may open `files_max` files."""
     kept = min(_KEPT_FOR_OTHERS_MAX, files_max // 8)
     return max((files_max - log_files_max - kept) // _PER_CONNECTION, _CONNECTIONS_MIN)
+
+
+def rooms(connections: int) -> dict[bool, int]:
+    """What the listeners of clients (False) and those of the controller (True) get of them."""
+    for_controller = max(min(_CONTROLLER_MAX, connections // 8), 1)
+    return {False: connections - for_controller, True: for_controller}

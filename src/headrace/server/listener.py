@@ -21,6 +21,7 @@ from headrace.server.connection_limits import (
     ListenerCounts,
     RefusalLog,
 )
+from headrace.server.request_memory import RequestMemory
 from headrace.server.resumptions import Resumptions
 from headrace.server.sockets import BACKLOG
 
@@ -48,6 +49,7 @@ class Listener:
         metrics: BrokerMetrics,
         own_counts: ListenerCounts | None = None,
         polling: BriefPolling = NO_POLLING,
+        memory: RequestMemory | None = None,
         backlog: int = BACKLOG,
     ) -> None:
         self.name = name
@@ -56,6 +58,7 @@ class Listener:
         self.frame_size_max = limits.frame_size_max
         self.resumptions = Resumptions()
         self.polling = polling
+        self.memory = memory or RequestMemory()
         self._dispatcher = dispatcher
         self._authorizer = authorizer
         self._limits = limits
@@ -140,7 +143,7 @@ class Listener:
         """End connections that nothing came from for too long, waiting requests or not."""
         now_ms = self._clock.mono_ms()
         for connection in list(self._connections):
-            if connection.is_idle(now_ms, self._limits.idle_ms_max):
+            if connection.quiet_ms(now_ms) > self._limits.idle_ms_max:
                 connection.abort()
 
     async def stop(self) -> None:

@@ -49,7 +49,7 @@ from headrace.server.coordination import (
     offsets_topic,
 )
 from headrace.server.dynamic_settings import DynamicSettings, cordoned_ids
-from headrace.server.file_limit import connections_that_fit
+from headrace.server.file_limit import connections_that_fit, rooms
 from headrace.server.helper_process import HelperProcess
 from headrace.server.listener import Listener
 from headrace.server.listener_config import ListenerConfig
@@ -58,6 +58,7 @@ from headrace.server.metadata_start import NodeRegistration, activate, open_meta
 from headrace.server.node_directories import NodeDirectories, open_node_directories
 from headrace.server.recovery import StartStoppedError, recover_in_processes
 from headrace.server.registered_endpoints import date_line, registered_endpoints
+from headrace.server.request_memory import RequestMemory
 from headrace.server.scheduler import LoopScheduler
 from headrace.server.serving import Services, broker_table, controller_table
 from headrace.server.settings_in_force import SettingsInForce
@@ -307,7 +308,10 @@ class Node:
             internal_topics=self.internal_topics,
         )
         limits = part_configs.connection_limits(self._values_now())
-        counts = ConnectionCounts(limits, connections_that_fit(process_limit(), self.files.limit))
+        # Apart, so that no crowd of clients keeps an operator from the controller.
+        room = rooms(connections_that_fit(process_limit(), self.files.limit))
+        counts = {kind: ConnectionCounts(limits, room[kind]) for kind in room}
+        memory = {kind: RequestMemory(limits.queued_bytes_max) for kind in room}
         own_counts = {listener: ListenerCounts(listener.name) for listener, _ in self._bound}
         settings = DynamicSettings(
             config,
@@ -316,7 +320,7 @@ class Node:
             self.plane,
             self.logs,
             self.maintenance,
-            counts,
+            tuple(counts.values()),
             own_counts,
         )
         settings.limit_connections(self.plane.image)
@@ -337,7 +341,8 @@ class Node:
                     dispatcher=dispatchers[listener.for_controller],
                     authorizer=AllowAll(),
                     limits=limits,
-                    counts=counts,
+                    counts=counts[listener.for_controller],
+                    memory=memory[listener.for_controller],
                     clock=clock,
                     metrics=self.metrics,
                     polling=polling,

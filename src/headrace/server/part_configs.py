@@ -72,6 +72,7 @@ def connection_limits(values: Values) -> ConnectionLimits:
         connections_per_ip_overrides=overrides_per_ip(values),
         creation_rate_max=integer(values, "max.connection.creation.rate"),
         idle_ms_max=idle_ms if idle_ms >= 0 else _NEVER_IDLE_MS,
+        queued_bytes_max=integer(values, "queued.max.request.bytes"),
     )
 
 

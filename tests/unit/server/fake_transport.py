@@ -10,6 +10,7 @@ from headrace.broker.dispatcher import Chunks, Send
 from headrace.broker.parked import Close, Parked
 from headrace.server.brief_polling import NO_POLLING, BriefPolling
 from headrace.server.connection import Connection
+from headrace.server.request_memory import RequestMemory
 from headrace.server.resumptions import Resumptions
 
 
@@ -90,8 +91,10 @@ class Owner:
         admits: bool = True,
         frame_size_max: int = 1 << 20,
         polling: BriefPolling = NO_POLLING,
+        memory: RequestMemory | None = None,
     ) -> None:
         self.frame_size_max = frame_size_max
+        self.memory = memory or RequestMemory()
         self.resumptions = Resumptions()
         self.polling = polling
         self.open_count = 0
@@ -129,6 +132,24 @@ class Client:
             buffer[:size] = self.unsent[:size]
             self.unsent = self.unsent[size:]
             self._connection.buffer_updated(size)
+
+
+class Setup:
+    """A connection with both its neighbours."""
+
+    def __init__(self, **owner: Any) -> None:
+        self.owner = Owner(**owner)
+        self.dispatcher = EchoDispatcher()
+        self.transport = FakeTransport()
+        dispatcher: Any = self.dispatcher
+        transport: Any = self.transport
+        self.connection = Connection(self.owner, dispatcher)
+        self.connection.connection_made(transport)
+        self.client = Client(self.connection, self.transport)
+
+    @property
+    def buffer_size(self) -> int:
+        return len(self.connection._buffer)
 
 
 def framed(content: bytes) -> bytes:

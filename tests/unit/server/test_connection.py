@@ -13,28 +13,11 @@ from tests.unit.server.fake_transport import (
     EchoDispatcher,
     FakeTransport,
     Owner,
+    Setup,
     framed,
 )
 
 _MEGABYTE = 1 << 20
-
-
-class Setup:
-    """A connection with both its neighbours."""
-
-    def __init__(self, **owner: Any) -> None:
-        self.owner = Owner(**owner)
-        self.dispatcher = EchoDispatcher()
-        self.transport = FakeTransport()
-        dispatcher: Any = self.dispatcher
-        transport: Any = self.transport
-        self.connection = Connection(self.owner, dispatcher)
-        self.connection.connection_made(transport)
-        self.client = Client(self.connection, self.transport)
-
-    @property
-    def buffer_size(self) -> int:
-        return len(self.connection._buffer)
 
 
 @pytest.fixture
@@ -331,11 +314,42 @@ def test_a_refused_connection_is_cut_and_not_counted() -> None:
 
 
 def test_bytes_keep_a_connection_alive(setup: Setup) -> None:
-    assert not setup.connection.is_idle(5_000.0, 1_000.0)
+    assert setup.connection.quiet_ms(5_000.0) == 0
     setup.client.send(b"\0\0")
-    assert not setup.connection.is_idle(6_500.0, 1_000.0)
-    assert not setup.connection.is_idle(7_500.0, 1_000.0)
-    assert setup.connection.is_idle(7_501.0, 1_000.0)
+    assert setup.connection.quiet_ms(6_500.0) == 0
+    assert setup.connection.quiet_ms(7_500.0) == 1_000.0
+    assert setup.connection.quiet_ms(7_501.0) == 1_001.0
+
+
+def test_a_quiet_connection_gives_back_the_room_of_a_large_request(setup: Setup) -> None:
+    start = setup.buffer_size
+    setup.client.send(framed(bytes(600_000)), step=65_536)
+    assert setup.buffer_size > 600_000
+    setup.connection.quiet_ms(1_000.0)
+    assert setup.buffer_size > 600_000, "it was not quiet yet"
+    setup.connection.quiet_ms(2_000.0)
+    assert setup.buffer_size == start
+    setup.client.send(framed(b"next"))
+    assert setup.dispatcher.frames[-1] == b"next"
+
+
+def test_a_connection_that_waits_keeps_its_room(setup: Setup) -> None:
+    setup.client.send(framed(b"park" + bytes(600_000)), step=65_536)
+    size = setup.buffer_size
+    for now_ms in (1_000.0, 2_000.0, 3_000.0):
+        setup.connection.quiet_ms(now_ms)
+    assert setup.buffer_size == size
+    setup.dispatcher.release()
+    assert setup.transport.data == framed(b"park" + bytes(600_000))
+
+
+def test_half_a_request_is_kept_however_quiet_it_becomes(setup: Setup) -> None:
+    content = bytes(range(200)) * 1_000
+    setup.client.send(framed(content)[:150_000], step=65_536)
+    for now_ms in (1_000.0, 2_000.0, 3_000.0):
+        setup.connection.quiet_ms(now_ms)
+    setup.client.send(framed(content)[150_000:])
+    assert setup.dispatcher.frames == [content]
 
 
 def test_a_connection_is_counted_out_once(setup: Setup) -> None:

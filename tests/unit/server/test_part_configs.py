@@ -32,11 +32,13 @@ def test_limits_of_connections_follow_their_properties() -> None:
             "max.connections.per.ip.overrides": "127.0.0.1:5, ::1:6",
             "connections.max.idle.ms": "-1",
             "socket.request.max.bytes": "1000",
+            "queued.max.request.bytes": "5000",
         },
     )
     limits = connection_limits(node.values)
     assert limits.connections_per_ip_overrides == {"127.0.0.1": 5, "::1": 6}
     assert limits.frame_size_max == 1000
+    assert limits.queued_bytes_max == 5000
     assert limits.idle_ms_max > 10**15
 
 
