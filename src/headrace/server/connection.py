@@ -20,7 +20,7 @@ from headrace.log.file_slice import FileSlice
 from headrace.protocol.compiler import Buffer
 from headrace.server.brief_polling import BriefPolling
 from headrace.server.file_sender import FileSender
-from headrace.server.request_memory import RequestMemory
+from headrace.server.request_memory import RequestMemory, RequestShare
 from headrace.server.resumptions import Resumptions
 
 logger = logging.getLogger(__name__)
@@ -77,12 +77,11 @@ class Connection(asyncio.BufferedProtocol):
         "_is_closed",
         "_is_read_paused",
         "_is_serving",
-        "_is_short_of_memory",
         "_is_write_paused",
-        "_memory_taken",
         "_owner",
         "_parked",
         "_served_small",
+        "_share",
         "_start",
         "_transport",
         "_view",
@@ -107,9 +106,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_serving = False
         self._is_read_paused = False
         self._is_write_paused = False
-        self._is_short_of_memory = False
-        #: Of what large requests share, for the one at hand.
-        self._memory_taken = 0
+        self._share = RequestShare(owner.memory)
         self._is_closed = False
         self._was_active = True
         self._active_ms = 0.0
@@ -216,8 +213,8 @@ class Connection(asyncio.BufferedProtocol):
                 begin = self._start + _LENGTH_SIZE
                 end = begin + size
                 if end > self._end:
-                    if size > _BUFFER_GROWN and not self._memory_taken:
-                        self._take_memory(size)
+                    if size > _BUFFER_GROWN and not self._share.begin(size, self._has_memory):
+                        self._pause_reading()
                     break
                 self._start = end
                 self._is_busy = True
@@ -240,26 +237,8 @@ class Connection(asyncio.BufferedProtocol):
             self._replace_buffer(bytearray(_BUFFER_START))
         self._start = self._end = 0
 
-    def _take_memory(self, size: int) -> None:
-        """Read on only if there is memory for the large request that has begun."""
-        memory = self._owner.memory
-        if not memory.is_limited:
-            return
-        if memory.take(size):
-            self._memory_taken = size
-            self._is_short_of_memory = False
-        elif not self._is_short_of_memory:
-            self._is_short_of_memory = True
-            memory.wait(self._try_for_memory)
-            self._pause_reading()
-
-    def _try_for_memory(self) -> None:
-        self._is_short_of_memory = False
+    def _has_memory(self) -> None:
         self._owner.resumptions.add(self._resume)
-
-    def _release_memory(self) -> None:
-        taken, self._memory_taken = self._memory_taken, 0
-        self._owner.memory.release(taken)
 
     def _pause_reading(self) -> None:
         if not self._is_read_paused:
@@ -270,8 +249,8 @@ class Connection(asyncio.BufferedProtocol):
         """The answer to the request at hand."""
         self._is_busy = False
         self._parked = None
-        if self._memory_taken:
-            self._release_memory()
+        if self._share.taken:
+            self._share.end()
         if self._is_closed:
             return
         if isinstance(reply, bytes):
@@ -361,7 +340,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._serve_frames()
         if self._is_read_paused and not (
-            self._is_busy or self._is_write_paused or self._is_short_of_memory or self._is_closed
+            self._is_busy or self._is_write_paused or self._share.is_waiting or self._is_closed
         ):
             self._is_read_paused = False
             self._transport.resume_reading()
@@ -401,8 +380,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._parked = None
             if self._file_sender is not None:
                 self._file_sender.close()
-            if self._memory_taken:
-                self._release_memory()
+            self._share.end()
             self._owner.closed(self)
 
 

@@ -47,3 +47,38 @@ class RequestMemory:
             waiting, self._waiting = self._waiting, []
             for resume in waiting:
                 resume()
+
+
+class RequestShare:
+    """What one connection has of it, for the request at hand."""
+
+    __slots__ = ("_memory", "is_waiting", "taken")
+
+    def __init__(self, memory: RequestMemory) -> None:
+        self._memory = memory
+        self.is_waiting = False
+        self.taken = 0
+
+    def begin(self, size: int, resume: Callable[[], None]) -> bool:
+        """Whether to read on; if not, `resume` is called when it is worth another try."""
+        memory = self._memory
+        if self.taken or not memory.is_limited:
+            return True
+        if memory.take(size):
+            self.taken = size
+            self.is_waiting = False
+            return True
+        if not self.is_waiting:
+            self.is_waiting = True
+            memory.wait(lambda: self._try_again(resume))
+        return False
+
+    def _try_again(self, resume: Callable[[], None]) -> None:
+        self.is_waiting = False
+        resume()
+
+    def end(self) -> None:
+        """The request is answered, or its connection gone."""
+        taken, self.taken = self.taken, 0
+        if taken:
+            self._memory.release(taken)
