@@ -6,19 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
-import headrace
+from headrace.base.child_python import child_command
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
 
-# The package is imported from where this process has it, installed or not.
-_PROGRAM = (
-    "import sys; root = sys.argv[1]; root in sys.path or sys.path.insert(0, root);"
-    " from headrace.testing.node_process import main; main()"
-)
 _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 60.0
 
@@ -54,7 +48,7 @@ class ChildNode:
         with open(self.log_path, "ab") as log:
             # A session of its own: Ctrl-C in the terminal is for the tests, which end the node.
             self._process = process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, _package_root()],
+                child_command("headrace.testing.node_process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -144,7 +138,3 @@ class ChildNode:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
-
-
-def _package_root() -> str:
-    return os.path.dirname(os.path.dirname(os.path.abspath(headrace.__file__)))
