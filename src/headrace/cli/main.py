@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
 from headrace.base.platforms import what_to_do_here
-from headrace.cli.tools import THEMES, Tool, find_tool
+from headrace.cli.tools import THEMES, Tool, find_command, plain_name
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -51,11 +51,11 @@ def _dispatch(arguments: list[str]) -> int:
     if arguments[0] in ("-V", "--version", "version"):
         print(version_line())
         return 0
-    tool = find_tool(arguments[0])
-    if tool is None:
-        print(_unknown(arguments[0]), file=sys.stderr)
-        return 2
-    return run_tool(tool, arguments[1:])
+    command = find_command(arguments[0])
+    if command is None:
+        return _without_tool(arguments[0])
+    tool, implied = command
+    return run_tool(tool, [*implied, *arguments[1:]])
 
 
 def run_tool(tool: Tool, arguments: list[str]) -> int:
@@ -129,6 +129,14 @@ def version_line() -> str:
     from headrace import __version__
 
     return f"headrace {__version__} (Kafka 4.3)"
+
+
+def _without_tool(name: str) -> int:
+    from headrace.cli.absent_tools import why_absent
+
+    absent = why_absent(plain_name(name))
+    print(absent or _unknown(name), file=sys.stderr)
+    return 1 if absent else 2
 
 
 def _unknown(name: str) -> str:
