@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.base.child_python import child_command
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
 
 _START_TIMEOUT_S = 60.0
@@ -38,6 +37,9 @@ class ChildNode:
         return self._process.pid
 
     def start(self, data_dir: str, settings: Mapping[str, str], ahead_ms: int) -> NodeAddresses:
+        # Not above: a test run that has the plugin but no node shall load nothing.
+        from headrace.base.child_python import child_command
+
         order = {
             "data_dir": data_dir,
             "settings": dict(settings),
@@ -112,7 +114,7 @@ class ChildNode:
 
     def _answer(self, process: subprocess.Popen[bytes]) -> bytes:
         """The line that says the node is up; polled, since a node may also hang or die."""
-        # Not above: a test run that has the plugin but no node shall load nothing.
+        # Not above either.
         from headrace.client.readable import is_readable
 
         assert process.stdout is not None  # noqa: S101 - it has pipes
