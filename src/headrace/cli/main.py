@@ -169,7 +169,10 @@ def _report(tool: Tool, error: Exception) -> int:
 
 
 def _sentence(error: Exception, describe: Callable[..., str]) -> str:
+    from struct import error as StructError
+
     from headrace.base.errors import KafkaError
+    from headrace.cli.failure import said_by_librdkafka
 
     if isinstance(error, KafkaError):
         return describe(error)
@@ -178,6 +181,10 @@ def _sentence(error: Exception, describe: Callable[..., str]) -> str:
         return f"{where}{error.strerror or error}"
     if isinstance(error, ValueError):
         return str(error)
+    if isinstance(error, OverflowError | StructError):
+        return f"A number is out of the range that Kafka has for it ({error})."
+    if (said := said_by_librdkafka(error)) is not None:
+        return said
     return f"Unexpected {type(error).__name__}: {error} (HEADRACE_DEBUG=1 shows where)"
 
 

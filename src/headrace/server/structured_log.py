@@ -54,7 +54,9 @@ def _timestamp(seconds: float) -> str:
 
 
 def configure_logging(level: str, *, as_json: bool = False) -> None:
-    """Log to standard error from now on."""
+    """Log to standard error from now on; ValueError for a level that there is not."""
+    if level.upper() not in logging.getLevelNamesMapping():
+        raise ValueError(f"There is no log level '{level}': it is DEBUG, INFO, WARNING or ERROR.")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -15,6 +15,7 @@ from headrace.cli.absent_tools import ABSENT_TOOLS
 from headrace.cli.main import main, overview
 from headrace.cli.tools import THEMES, find_command
 from headrace.server import structured_log
+from headrace.testing import EmbeddedKafka
 
 TOOLS_PAGE = (Path(__file__).parents[3] / "docs" / "tools.md").read_text()
 #: A child sees the package where this process does, installed or not.
@@ -190,3 +191,43 @@ def test_windows_is_told_in_one_sentence_what_to_do(program: str) -> None:
     said = done.stderr.splitlines()[-1]
     assert "on Windows install WSL" in said
     assert said.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["up", "--log-level", "7x"], 1, "There is no log level '7x'"),
+        (
+            ["server", "start", "f", "--log-level", "nonsense"],
+            1,
+            "There is no log level 'nonsense'",
+        ),
+        (["doctor", "--bootstrap-server", ""], 1, "No bootstrap server is given"),
+        (["doctor", "--bootstrap-server", "a..b:9092"], 1, "The name a..b cannot be resolved."),
+        (["doctor", "-c", "/"], 1, "Cannot read /: Is a directory."),
+        (["dump-log", "--files", "/dev/null,/"], 1, "/dev/null does not exist or is not a file."),
+        (
+            ["console-consumer", "--topic", "t", "--partition", "0", "--offset", "9" * 20],
+            2,
+            "The provided offset value",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_a_sentence(
+    arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == code
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+    assert "Unexpected" not in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_number_that_no_message_can_carry_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with EmbeddedKafka(in_process=True) as kafka:
+        server = ("--bootstrap-server", kafka.bootstrap_servers)
+        many = ("--topic", "t", "--partitions", str(2**40))
+        assert main(["topics", "--create", *many, *server]) == 1
+    assert capsys.readouterr().err.startswith("A number is out of the range that Kafka has for it")
