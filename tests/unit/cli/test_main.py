@@ -197,6 +197,7 @@ def test_windows_is_told_in_one_sentence_what_to_do(program: str) -> None:
     ("arguments", "code", "said"),
     [
         (["up", "--log-level", "7x"], 1, "There is no log level '7x'"),
+        (["schema-registry", "start", "/dev/null", "--log-level", "x"], 1, "There is no log level"),
         (
             ["server", "start", "f", "--log-level", "nonsense"],
             1,
