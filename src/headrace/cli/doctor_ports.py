@@ -117,9 +117,9 @@ def _check_name(host: str) -> Finding:
 
 def _is_of_this_machine(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    with contextlib.closing(socket.socket(family, socket.SOCK_DGRAM)) as probe:
-        try:
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.bind((str(address), 0))
-        except OSError as error:
-            return error.errno != errno.EADDRNOTAVAIL
+    except OSError as error:  # the latter where the system has no IPv6 at all
+        return error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
     return True

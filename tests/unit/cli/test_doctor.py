@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import re
@@ -262,6 +263,24 @@ def test_an_advertised_address_that_may_not_lead_here(
     config = NodeConfig.for_development(str(tmp_path / "data"), port, asked)
     findings = check_ports(config, None)
     assert [f.level for f in findings if f.subject == "advertised address"] == [level]
+
+
+def test_an_advertised_address_of_a_family_that_this_system_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    asked = {"advertised.listeners": f"PLAINTEXT://[::1]:{port}"}
+    config = NodeConfig.for_development(str(tmp_path / "data"), port, asked)
+    real = socket.socket
+
+    def without_ipv6(family: int = -1, *rest: int, **named: int) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return real(family, *rest, **named)
+
+    monkeypatch.setattr(socket, "socket", without_ipv6)
+    findings = check_ports(config, None)
+    assert [f.level for f in findings if f.subject == "advertised address"] == ["note"]
 
 
 def test_a_program_that_takes_connections_and_never_answers_is_no_broker(
