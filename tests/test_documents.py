@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.base.settings.broker import BROKER_SETTINGS
+from headrace.cli.absent_tools import ABSENT_TOOLS
 from headrace.cli.tools import THEMES
 from headrace.client.blocking import KafkaClient
 from headrace.protocol.apis import ApiKey, api_name
@@ -55,6 +56,13 @@ def test_modules_named_in_the_architecture_exist() -> None:
 def test_every_tool_is_listed_and_no_other() -> None:
     listed = re.findall(r"^\| `([a-z0-9-]+)` \|", text("docs/tools.md"), re.M)
     assert listed == [tool.name for tools in THEMES.values() for tool in tools]
+
+
+def test_the_gaps_list_exactly_the_tools_that_are_not_there() -> None:
+    section = text("docs/GAPS.md").partition("## Tools that are not there")[2].partition("\n## ")[0]
+    listed = re.findall(r"`([a-z-]+)`", section)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == set(ABSENT_TOOLS)
 
 
 def test_settings_named_in_the_configuration_exist() -> None:

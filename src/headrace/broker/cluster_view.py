@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,6 +67,17 @@ class ClusterView:
             if reached is not None:
                 found.append(Address(controller.controller_id, *reached, None, False))
         return found
+
+    def listeners_of(
+        self, context: RequestContext, node_id: int, listeners: Iterable[tuple[str, str, int]]
+    ) -> Iterator[tuple[str, str, int]]:
+        """Name, host and port of a node's listeners, also of those that the client did not use.
+
+        One of ours that has no host of its own is where the client reached this node.
+        """
+        for name, host, port in listeners:
+            is_unknown = node_id == self._config.node_id and name in self._config.without_host
+            yield name, context.connection.local_host if is_unknown else host, port
 
     def _reached(
         self, context: RequestContext, node_id: int, endpoints: tuple[EndpointImage, ...]

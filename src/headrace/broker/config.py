@@ -19,6 +19,8 @@ class BrokerConfig:
     describe_partitions_max: int = 2000
     #: Where clients of a listener shall connect; empty: where they did connect.
     advertised: tuple[tuple[str, str, int], ...] = ()
+    #: Listeners on every interface that advertise nothing: no host of theirs is sure to be known.
+    without_host: frozenset[str] = frozenset()
 
     def advertised_address(self, listener: str) -> tuple[str, int] | None:
         """Host and port that were configured for a listener."""

@@ -10,9 +10,9 @@ import contextlib
 import importlib.util
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 
+from headrace.base.child_python import child_command
 from headrace.server.sockets import is_taken
 
 HOST = "127.0.0.1"
@@ -76,10 +76,9 @@ class Beside:
         overrides = [word for setting in given for word in ("--override", setting)]
         self._running.append(
             subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "headrace.cli.child"),
-                    *(*service.command, *overrides, "--log-level", "ERROR"),
-                ],
+                child_command(
+                    "headrace.cli.child", *service.command, *overrides, "--log-level", "ERROR"
+                ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 # Ctrl-C is for the node, which ends them in its own time.

@@ -17,6 +17,8 @@ from headrace.client.offsets import EARLIEST, LATEST
 from headrace.client.resetting import ResetPolicy
 
 _DEFAULT_FORMATTER = "org.apache.kafka.tools.consumer.DefaultMessageFormatter"
+#: Java's long, and how many digits it has.
+_LONG_MAX, _LONG_DIGITS = (1 << 63) - 1, 19
 _RESETS = {"earliest": EARLIEST, "latest": LATEST}
 
 
@@ -85,7 +87,7 @@ def parse_offset(text: str) -> int:
     """`earliest`, `latest`, or the offset itself."""
     if text.lower() in _RESETS:
         return _RESETS[text.lower()]
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _LONG_DIGITS or int(text) > _LONG_MAX:
         raise UsageError(
             f"The provided offset value '{text}' is incorrect. Valid values are"
             " 'earliest', 'latest', or a non-negative long."

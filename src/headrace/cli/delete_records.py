@@ -80,8 +80,9 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
     repeated: dict[str, None] = {}
     for row in document["partitions"]:
         try:
-            partition, offset = (str(row["topic"]), int(row["partition"])), int(row["offset"])
-        except (KeyError, TypeError, ValueError):
+            partition = row["topic"], _whole(row["partition"], bits=31)
+            offset = _whole(row["offset"], bits=63)
+        except (KeyError, TypeError):
             raise CommandFailedError(
                 f"Each partition needs a topic, a partition and an offset, not {json.dumps(row)}"
             ) from None
@@ -93,6 +94,13 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
             f"Offset json file contains duplicate topic partitions: {','.join(repeated)}"
         )
     return offsets
+
+
+def _whole(given: object, *, bits: int) -> int:
+    """The number itself: rounding one would delete records that nobody named."""
+    if type(given) is int and -1 <= given < 1 << bits:
+        return given
+    raise TypeError
 
 
 def _delete(

@@ -8,7 +8,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
-from headrace.cli.development_options import add_place_arguments, development_settings
+from headrace.cli.development_options import (
+    add_place_arguments,
+    client_port,
+    development_settings,
+)
 from headrace.cli.doctor_findings import Finding, note, ok, wrong
 from headrace.cli.output import add_output_argument, print_json, styled, wants_json
 
@@ -53,7 +57,9 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         if config is not None:
             from headrace.cli.doctor_node import check_node
 
-            findings += check_node(config)
+            formats = args.config is None
+            beside = _ports_beside(args, config) if formats else []
+            findings += check_node(config, beside, formats=formats)
     if args.bootstrap_server is not None:
         from headrace.cli.doctor_cluster import check_cluster
 
@@ -79,6 +85,19 @@ def _load_config(args: argparse.Namespace, findings: list[Finding]) -> NodeConfi
         findings.append(ok("configuration", f"{args.config} is a valid configuration."))
     findings += [note("configuration", warning) for warning in config.warnings]
     return config
+
+
+def _ports_beside(args: argparse.Namespace, config: NodeConfig) -> list[tuple[str, int]]:
+    """What `headrace up` would serve on ports of its own; see `headrace.cli.up`."""
+    from headrace.cli.beside import REGISTRY, REST_PROXY
+    from headrace.cli.up import DEFAULT_METRICS_PORT
+
+    if not client_port(args):
+        return []
+    ports = [(service.label, service.default_port) for service in (REGISTRY, REST_PROXY)]
+    if config.metrics_listener is None:
+        ports.append(("metrics", DEFAULT_METRICS_PORT))
+    return ports
 
 
 def _summary(findings: list[Finding]) -> str:

@@ -13,6 +13,7 @@ from headrace.client.connection import format_address
 from headrace.client.metadata import ClusterView
 
 _CONNECT_SECONDS = 3.0
+_REQUEST_MS = 5000
 
 
 def check_cluster(bootstrap: str) -> list[Finding]:
@@ -31,7 +32,7 @@ def ask_cluster(bootstrap: str, *, wait_ms: int = 0) -> ClusterView:
     """Who answers at an address; `KafkaError` if nobody does."""
     settings = {
         "bootstrap.servers": bootstrap,
-        "request.timeout.ms": "5000",
+        "request.timeout.ms": str(_REQUEST_MS),
         "socket.connection.setup.timeout.ms": "3000",
     }
     config = ClientConfig.from_settings(settings, client_id="headrace-doctor")
@@ -66,6 +67,8 @@ def reach(host: str, port: int) -> str | None:
         socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
     except socket.gaierror:
         return "the name cannot be resolved"
+    except (UnicodeError, OverflowError):
+        return "it is no address"
     except TimeoutError:
         return "timed out"
     except OSError as error:

@@ -1,19 +1,21 @@
-"""The doctor's look at a node that is to start: its data directories, ports and addresses."""
+"""The doctor's look at a node that is to start: is it running, and are its directories ready?"""
 
 from __future__ import annotations
 
 import os
 import shutil
-import socket
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from headrace.base.errors import KafkaError
 from headrace.cli.doctor_cluster import ask_cluster, check_advertised
 from headrace.cli.doctor_findings import Finding, note, ok, wrong
+from headrace.cli.doctor_ports import check_ports, check_ports_beside
 from headrace.cli.doctor_replication import check_replication
 from headrace.client.config import ClientConfigError
 from headrace.client.connection import format_address
 from headrace.log.directory_lock import is_locked
+from headrace.log.meta_properties import FILE_NAME as META_PROPERTIES
 from headrace.log.meta_properties import MetaProperties, read_meta_properties
 
 if TYPE_CHECKING:
@@ -21,12 +23,16 @@ if TYPE_CHECKING:
     from headrace.server.config import NodeConfig
     from headrace.server.listener_config import ListenerConfig
 
+    Ports = Iterable[tuple[str, int]]
+
 _FREE_BYTES_MIN = 1024**3
 
 
-def check_node(config: NodeConfig) -> list[Finding]:
+def check_node(config: NodeConfig, services: Ports = (), *, formats: bool) -> list[Finding]:
+    """`formats`: the start makes data directories; `services` are what stands beside the node."""
     directories = list(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
-    identities, findings = check_directories(directories, config.node_id)
+    needed = [] if formats else _formatted_before_start(config)
+    identities, findings = check_directories(directories, config.node_id, needed)
     running = _running_node(config)
     cluster_id = next(iter(identities.values())).cluster_id if identities else None
     is_ours = running is not None and running.cluster_id == cluster_id
@@ -36,18 +42,16 @@ def check_node(config: NodeConfig) -> list[Finding]:
         return findings + check_advertised(running)
     findings += check_replication(config, broker_count=1)
     findings += _check_locks(identities)
-    for listener in config.listeners:
-        findings += _check_listener(listener, running)
-    return findings
+    return findings + check_ports(config, running) + check_ports_beside(services)
 
 
 # -------------------------------------------------------------------- directories
 
 
 def check_directories(
-    directories: list[str], node_id: int
+    directories: list[str], node_id: int, needed: Sequence[str] = ()
 ) -> tuple[dict[str, MetaProperties], list[Finding]]:
-    """Whose the directories are, and what is wrong with them."""
+    """Whose they are, and what is wrong with them; those that are `needed` nobody will format."""
     identities: dict[str, MetaProperties] = {}
     findings: list[Finding] = []
     for path in directories:
@@ -61,7 +65,7 @@ def check_directories(
             findings.append(wrong("data directory", f"{path} cannot be read: {error}."))
             continue
         if identity is None:
-            findings.append(_unformatted(path))
+            findings.append(_unformatted(path, is_needed=path in needed))
             continue
         identities[path] = identity
         findings += _check_identity(path, identity, node_id)
@@ -71,6 +75,16 @@ def check_directories(
         text = f"The data directories belong to different clusters ({clusters})."
         findings.append(wrong("data directory", text))
     return identities, findings
+
+
+def _formatted_before_start(config: NodeConfig) -> list[str]:
+    """Without them a node that formats nothing refuses to start.
+
+    A further directory gets the identity of the others, but none gets a metadata log.
+    """
+    names = [os.path.join(path, META_PROPERTIES) for path in config.log_dirs]
+    others = [] if any(map(os.path.exists, names)) else config.log_dirs
+    return [config.metadata_log_dir, *others]
 
 
 def _access_problem(path: str) -> str | None:
@@ -84,13 +98,19 @@ def _access_problem(path: str) -> str | None:
     return None
 
 
-def _unformatted(path: str) -> Finding:
+def _unformatted(path: str, *, is_needed: bool) -> Finding:
     from headrace.server.development import holds_foreign_files
 
     if holds_foreign_files(path):
         return wrong(
             "data directory",
             f"{path} holds files but no meta.properties: it is no data directory of Kafka.",
+        )
+    if is_needed:
+        return wrong(
+            "data directory",
+            f"{path} is not formatted, so the node cannot start: `headrace storage format` does"
+            " that. If it was formatted before, its disk may be missing.",
         )
     return note(
         "data directory",
@@ -130,7 +150,7 @@ def _check_locks(identities: dict[str, MetaProperties]) -> list[Finding]:
     return findings
 
 
-# -------------------------------------------------------------------- listeners
+# -------------------------------------------------------------------- the node itself
 
 
 def _running_node(config: NodeConfig) -> ClusterView | None:
@@ -148,42 +168,3 @@ def _address(listener: ListenerConfig) -> str:
     host = listener.host or "localhost"
     is_wildcard = host in ("0.0.0.0", "::")  # noqa: S104 - recognised, not bound
     return format_address(("localhost" if is_wildcard else host, listener.port))
-
-
-def _check_listener(listener: ListenerConfig, running: ClusterView | None) -> list[Finding]:
-    from headrace.server.sockets import BindError, bind
-
-    if not listener.port:
-        return []
-    name = f"{listener.name}://{listener.host or ''}:{listener.port}"
-    try:
-        bind(listener.host, listener.port).close()
-    except BindError as error:
-        return [wrong("port", _bind_problem(listener, running, error))]
-    findings = [ok("port", f"The address {name} is free.")]
-    if listener.advertised_host and not listener.for_controller:
-        findings += _check_name(listener.advertised_host)
-    return findings
-
-
-def _bind_problem(listener: ListenerConfig, running: ClusterView | None, error: Exception) -> str:
-    if "in use" not in str(error).lower():
-        return str(error)
-    if running is not None and not listener.for_controller:
-        return (
-            f"Port {listener.port} is taken: another Kafka broker answers there"
-            f" (cluster {running.cluster_id}). Stop it, or choose another port in listeners."
-        )
-    return (
-        f"Port {listener.port} is taken by another program."
-        " Stop it, or choose another port in listeners."
-    )
-
-
-def _check_name(host: str) -> list[Finding]:
-    try:
-        socket.getaddrinfo(host, None)
-    except OSError:
-        text = f"The advertised name {host} cannot be resolved: clients will not find the broker."
-        return [wrong("advertised address", text)]
-    return [ok("advertised address", f"The advertised name {host} can be resolved.")]

@@ -49,6 +49,9 @@ def run(args: argparse.Namespace) -> int:
     take_positions(args)
     if args.num_records <= 0:
         raise UsageError("Value for --num-records must be a positive integer.")
+    for name in ("record_size", "record_key_size", "num_headers", "record_header_key_size"):
+        if getattr(args, name) < 0:
+            raise UsageError(f"Value for --{name.replace('_', '-')} must not be negative.")
     library = load_library()
     settings = collect_settings(args, None)
     with open_client(args, "headrace-e2e-latency") as client:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from headrace.base.errors import ErrorCode, KafkaError
 
 #: What the codes mean that a user of the tools can meet without a sentence from the broker.
@@ -53,3 +55,11 @@ def describe(error: KafkaError) -> str:
     if error.message:
         return error.message
     return _MEANINGS.get(error.code, f"The broker answered {error.code.name}.")
+
+
+def said_by_librdkafka(error: Exception) -> str | None:
+    """Its sentence, if an error is one of the library that the measuring tools use."""
+    library = sys.modules.get("confluent_kafka")
+    if library is None or not isinstance(error, library.KafkaException):
+        return None
+    return str(error.args[0].str()) + "."

@@ -41,7 +41,7 @@ class LineReader:
         self._ignore_error = _flag(properties, "ignore.error")
         self._key_separator = separators["key.separator"].encode()
         self._headers_delimiter = separators["headers.delimiter"].encode()
-        self._headers_separator = re.compile(separators["headers.separator"].encode())
+        self._headers_separator = _pattern(separators["headers.separator"])
         self._headers_key_separator = separators["headers.key.separator"].encode()
         marker = properties.get("null.marker")
         self._null_marker = None if marker is None else marker.encode()
@@ -98,6 +98,16 @@ class LineReader:
 
     def _unless_null(self, field: bytes | None) -> bytes | None:
         return None if field == self._null_marker else field
+
+
+def _pattern(text: str) -> re.Pattern[bytes]:
+    """The one of the separators that is a regular expression, as Java's `split` takes it."""
+    try:
+        return re.compile(text.encode())
+    except re.error as error:
+        raise CommandFailedError(
+            f"headers.separator is a regular expression, and '{text}' is none: {error.msg}."
+        ) from None
 
 
 def _check_separators(separators: Mapping[str, str], marker: str | None) -> None:

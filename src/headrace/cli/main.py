@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
 from headrace.base.platforms import what_to_do_here
-from headrace.cli.tools import THEMES, Tool, find_tool
+from headrace.cli.tools import THEMES, Tool, find_command, plain_name
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -51,11 +51,11 @@ def _dispatch(arguments: list[str]) -> int:
     if arguments[0] in ("-V", "--version", "version"):
         print(version_line())
         return 0
-    tool = find_tool(arguments[0])
-    if tool is None:
-        print(_unknown(arguments[0]), file=sys.stderr)
-        return 2
-    return run_tool(tool, arguments[1:])
+    command = find_command(arguments[0])
+    if command is None:
+        return _without_tool(arguments[0])
+    tool, implied = command
+    return run_tool(tool, [*implied, *arguments[1:]])
 
 
 def run_tool(tool: Tool, arguments: list[str]) -> int:
@@ -131,6 +131,14 @@ def version_line() -> str:
     return f"headrace {__version__} (Kafka 4.3)"
 
 
+def _without_tool(name: str) -> int:
+    from headrace.cli.absent_tools import why_absent
+
+    absent = why_absent(plain_name(name))
+    print(absent or _unknown(name), file=sys.stderr)
+    return 1 if absent else 2
+
+
 def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
@@ -161,7 +169,10 @@ def _report(tool: Tool, error: Exception) -> int:
 
 
 def _sentence(error: Exception, describe: Callable[..., str]) -> str:
+    from struct import error as StructError
+
     from headrace.base.errors import KafkaError
+    from headrace.cli.failure import said_by_librdkafka
 
     if isinstance(error, KafkaError):
         return describe(error)
@@ -170,6 +181,10 @@ def _sentence(error: Exception, describe: Callable[..., str]) -> str:
         return f"{where}{error.strerror or error}"
     if isinstance(error, ValueError):
         return str(error)
+    if isinstance(error, OverflowError | StructError):
+        return f"A number is out of the range that Kafka has for it ({error})."
+    if (said := said_by_librdkafka(error)) is not None:
+        return said
     return f"Unexpected {type(error).__name__}: {error} (HEADRACE_DEBUG=1 shows where)"
 
 

@@ -21,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from headrace.server.structured_log import configure_logging
+
     settings = read_settings(args.file, args.override)
     try:
         from headrace.registry.config import RegistryConfig
@@ -31,9 +33,7 @@ def run(args: argparse.Namespace) -> int:
         raise CommandFailedError(
             f"The registry needs the package {error.name}: pip install 'headrace[registry]'."
         ) from error
-    logging.basicConfig(
-        level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    configure_logging(args.log_level)
     logger = logging.getLogger("headrace.registry")
 
     def ready(registry: RunningRegistry) -> None:

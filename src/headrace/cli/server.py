@@ -1,4 +1,4 @@
-"""`headrace server start FILE`: a node from a server.properties file; `stop FILE` ends it."""
+"""`headrace server start FILE`: a node from a server.properties file; `stop` ends it, or all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="how log lines look"
     )
-    stop = actions.add_parser("stop", help="ask a node to stop, and wait until it has")
+    stop = actions.add_parser(
+        "stop", help="ask a node or all of them to stop, and wait until they have"
+    )
     server_stop.add_arguments(stop)
 
 

@@ -1,4 +1,7 @@
-"""`headrace server stop FILE`: ask the node of a server.properties file to end, and wait for it."""
+"""`headrace server stop`: ask nodes to end, and wait for them.
+
+With a server.properties file that is its node, else all nodes of this user on this machine.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,19 @@ import signal
 import time
 
 from headrace.base.errors import KafkaError
-from headrace.cli.failure import CommandFailedError
+from headrace.cli.failure import CommandFailedError, UsageError
 
 _LOOK_SECONDS = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the server.properties file of the node")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="the server.properties file of the node; without it all nodes of this user stop"
+        " that `server start` or `up` runs on this machine",
+    )
     parser.add_argument(
         "--override",
         action="append",
@@ -33,11 +42,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def stop(args: argparse.Namespace) -> int:
+    if args.file is not None:
+        return _stop_that_of_file(args)
+    if args.override:
+        raise UsageError("--override says where the node of a FILE has its data; name the file.")
+    return _stop_all(args.timeout)
+
+
+def _stop_all(timeout: float) -> int:
+    from headrace.cli import server_processes
+
+    if not server_processes.can_be_told():
+        raise CommandFailedError(
+            "This system does not tell which processes are nodes: name the file of the node."
+        )
+    nodes = server_processes.running_servers()
+    if not nodes:
+        raise CommandFailedError("No node of this user is running on this machine.")
+    for node in nodes:
+        _ask(node.directory, node.pid)
+    for node in nodes:
+        _wait(node.directory, node.pid, timeout)
+        _tell_stopped(node.directory, node.pid)
+    return 0
+
+
+def _stop_that_of_file(args: argparse.Namespace) -> int:
     directories = _directories(args)
     directory = next(filter(_is_locked, directories), None)
     if directory is None:
         raise CommandFailedError(f"No node is running in {', '.join(directories)}.")
     pid = _process_of(directory)
+    _ask(directory, pid)
+    _wait(directory, pid, args.timeout)
+    _tell_stopped(directory, pid)
+    return 0
+
+
+def _tell_stopped(directory: str, pid: int) -> None:
+    print(f"The node of {directory} (process {pid}) has stopped.")
+
+
+def _ask(directory: str, pid: int) -> None:
     try:
         os.kill(pid, signal.SIGTERM)
     except PermissionError:
@@ -46,9 +92,6 @@ def stop(args: argparse.Namespace) -> int:
         ) from None
     except ProcessLookupError:
         pass  # it ended by itself meanwhile
-    _wait(directory, pid, args.timeout)
-    print(f"The node of {directory} (process {pid}) has stopped.")
-    return 0
 
 
 def _directories(args: argparse.Namespace) -> tuple[str, ...]:
@@ -99,7 +142,10 @@ def _is_locked(directory: str) -> bool:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
     if not 0 <= seconds < math.inf:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"a time to wait is a number of seconds, not '{text}'")
     return seconds

@@ -38,4 +38,20 @@ def add_start_to(
     start.add_argument(
         "--log-level", default="INFO", help="DEBUG, INFO, WARNING or ERROR (default: INFO)"
     )
+    # Kafka's script takes it; it must not be read as the name of a file, nor go unanswered.
+    start.add_argument("-daemon", action=_RefuseDaemon, nargs=0, help=argparse.SUPPRESS)
     return start
+
+
+class _RefuseDaemon(argparse.Action):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        parser.error(
+            "it serves in the foreground and knows no -daemon; let a service manager start it, or"
+            " `nohup` with `&`"
+        )

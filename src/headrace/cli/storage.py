@@ -31,7 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_format_arguments(form: argparse.ArgumentParser) -> None:
     add = form.add_argument
-    add("--cluster-id", "-t", required=True, help="the cluster's id (see random-uuid)")
+    cluster_id = os.environ.get("CLUSTER_ID") or None  # as Kafka's images call it
+    add(
+        "--cluster-id",
+        "-t",
+        default=cluster_id,
+        required=cluster_id is None,
+        help="the cluster's id (see random-uuid; default: the variable CLUSTER_ID)",
+    )
     add("--ignore-formatted", "-g", action="store_true", help="pass over formatted directories")
     add(
         "--add-scram",

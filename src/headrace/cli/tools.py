@@ -61,13 +61,26 @@ THEMES: dict[str, tuple[Tool, ...]] = {
 }
 
 
-def find_tool(name: str) -> Tool | None:
-    """The tool of that name; Kafka's own script names (`kafka-topics.sh`) are understood."""
-    plain = name.removesuffix(".sh").removeprefix("kafka-")
-    aliases = {"server-start": "server"}
-    plain = aliases.get(plain, plain)
+#: Scripts that are one action of a tool here, by their names without `kafka-` and `.sh`.
+_SCRIPTS = {
+    "server-start": ("server", "start"),
+    "server-stop": ("server", "stop"),
+    "schema-registry-start": ("schema-registry", "start"),
+    "rest-start": ("rest-proxy", "start"),
+}
+
+
+def plain_name(name: str) -> str:
+    """The name of a tool without what Kafka's scripts have around it (`kafka-topics.sh`)."""
+    return name.removesuffix(".sh").removeprefix("kafka-")
+
+
+def find_command(name: str) -> tuple[Tool, list[str]] | None:
+    """The tool of that name or of Kafka's script, and the arguments that the name stands for."""
+    plain = plain_name(name)
+    wanted, *arguments = _SCRIPTS.get(plain, (plain,))
     for tools in THEMES.values():
         for tool in tools:
-            if tool.name == plain:
-                return tool
+            if tool.name == wanted:
+                return tool, arguments
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -78,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
         raise CommandFailedError(f"The working directory: {error.strerror}.") from error
     warn(config)
     try:
-        ensure_formatted(config)
+        # As with Kafka's images, a new directory belongs to the cluster of this variable.
+        ensure_formatted(config, os.environ.get("CLUSTER_ID") or None)
     except KafkaError as error:
         raise CommandFailedError(str(error)) from error
     except OSError as error:

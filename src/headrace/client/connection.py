@@ -93,6 +93,8 @@ class BlockingConnection:
             raise UnreachableError(
                 f"The name {self.address[0]} cannot be resolved ({error.strerror})."
             ) from error
+        except UnicodeError as error:  # a name that DNS cannot have
+            raise UnreachableError(f"The name {self.address[0]} cannot be resolved.") from error
         except OSError as error:
             raise UnreachableError(
                 f"No broker can be reached at {self.name} ({_reason(error)})."

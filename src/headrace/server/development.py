@@ -6,7 +6,7 @@ import os
 import time
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.uuids import format_uuid, random_uuid
+from headrace.base.uuids import format_uuid, parse_uuid, random_uuid
 from headrace.log.meta_properties import FILE_NAME as META_PROPERTIES
 from headrace.metadata.bootstrap import FILE_NAME as BOOTSTRAP
 from headrace.server.config import NodeConfig
@@ -18,8 +18,11 @@ from headrace.server.registered_endpoints import date_line
 _OF_NO_CONCERN = frozenset({"lost+found", BOOTSTRAP, f"{META_PROPERTIES}.tmp"})
 
 
-def ensure_formatted(config: NodeConfig) -> None:
-    """Make the data directories this node's own, unless they are already somebody's."""
+def ensure_formatted(config: NodeConfig, cluster_id: str | None = None) -> None:
+    """Make the data directories this node's own, unless they are already somebody's.
+
+    `cluster_id` is that of a new cluster; without it chance picks one.
+    """
     if os.path.exists(os.path.join(config.metadata_log_dir, META_PROPERTIES)):
         return
     directories = tuple(dict.fromkeys([*config.log_dirs, config.metadata_log_dir]))
@@ -29,11 +32,16 @@ def ensure_formatted(config: NodeConfig) -> None:
             f"{directory} holds files but no {META_PROPERTIES}, so it is no data directory:"
             " name an empty directory, or one that does not exist yet.",
         )
+    if cluster_id is not None and not _is_uuid(cluster_id):
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"The cluster id '{cluster_id}' is no UUID: `headrace storage random-uuid` prints one.",
+        )
     now_ms = time.time_ns() // 1_000_000
     try:
         format_storage(
             FormatPlan(
-                cluster_id=format_uuid(random_uuid()),
+                cluster_id=cluster_id or format_uuid(random_uuid()),
                 node_id=config.node_id,
                 directories=directories,
                 metadata_directory=config.metadata_log_dir,
@@ -44,6 +52,14 @@ def ensure_formatted(config: NodeConfig) -> None:
         )
     except FormatError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        parse_uuid(text)
+    except ValueError:
+        return False
+    return True
 
 
 def holds_foreign_files(directory: str) -> bool:

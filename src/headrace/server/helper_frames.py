@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import pickle
 import struct
-import sys
 from typing import IO, Any
+
+from headrace.base.child_python import child_command
 
 LENGTH = struct.Struct(">Q")
 
 
 def command() -> tuple[str, ...]:
     """What starts a helper of this process; it leaves when this process is gone."""
-    # Without `-P` a `pickle.py` in the directory where the node was started would be run.
-    return (sys.executable, "-P", "-m", "headrace.server.helper_main", str(os.getpid()))
+    return child_command("headrace.server.helper_main", str(os.getpid()))
 
 
 def pack(value: Any) -> bytes:

@@ -40,6 +40,11 @@ class _Endpoint(NamedTuple):
     security_protocol: str
 
 
+def is_wildcard(host: str | None) -> bool:
+    """Whether a listener of that host is on every interface."""
+    return host in (None, "", "0.0.0.0", "::")  # noqa: S104 - recognised, not bound
+
+
 def listener_configs(values: Values, given: Mapping[str, str]) -> tuple[ListenerConfig, ...]:
     """The listeners that the properties describe, each with its own settings together.
 

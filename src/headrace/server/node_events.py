@@ -14,9 +14,6 @@ from itertools import islice
 
 import headrace
 from headrace.base.clock import Clock
-from headrace.base.errors import KafkaError
-from headrace.base.settings.broker import find_broker_setting
-from headrace.base.settings.definition import Setting
 from headrace.base.settings.effective import BrokerLayers
 from headrace.log.cleaner.job import CleanJob, CleanResult
 from headrace.log.directories import DataDirectory
@@ -26,13 +23,12 @@ from headrace.log.recovery_tasks import RecoveryOutcome, RecoveryRunner, Recover
 from headrace.metadata.changes import MetadataChanges
 from headrace.metadata.image import MetadataImage
 from headrace.server.config import NodeConfig
+from headrace.server.settings_told import changed_settings, effective_settings
 
 logger = logging.getLogger(__name__)
 
 #: Lines of one kind at a time; how many more there would be is one line.
 _LINES_MAX = 20
-#: What Kafka's logs have in the place of a secret.
-_HIDDEN = "[hidden]"
 
 
 # Start and stop
@@ -56,26 +52,10 @@ def tell_metadata(
     """What the metadata log had, and the settings that hold with it."""
     logger.info("node of cluster %s, with its metadata up to offset %d", cluster_id, image.offset)
     logger.info("settings that are not their defaults: %s", ", ".join(changed_settings(layers)))
+    if logger.isEnabledFor(logging.DEBUG):  # four hundred lines
+        for line in effective_settings(layers):
+            logger.debug("setting %s", line)
     _tell_some(logging.WARNING, iter(unreadable), len(unreadable), "settings of this kind")
-
-
-def changed_settings(layers: BrokerLayers) -> Iterator[str]:
-    """`name=value` of what somebody set, without what may be a secret."""
-    for name, text in sorted(layers.merged().items()):
-        setting = find_broker_setting(name)
-        if setting is None:
-            continue  # a warning has named it already, and its value may be anything
-        if setting.sensitive:
-            yield f"{name}={_HIDDEN}"
-        elif (shown := _as_read(setting, text)) != setting.default_text:
-            yield f"{name}={shown}"
-
-
-def _as_read(setting: Setting, text: str) -> str:
-    try:
-        return setting.normalise(text)
-    except KafkaError:
-        return text  # for one listener only, and nothing of it is read
 
 
 def tell_started(image: MetadataImage, elapsed_ms: float) -> None:

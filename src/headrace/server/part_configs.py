@@ -12,6 +12,7 @@ from headrace.log.log_registry import LogManagerConfig
 from headrace.metadata.snapshot_policy import SnapshotPolicy
 from headrace.server.config import NodeConfig
 from headrace.server.connection_limits import ConnectionLimits, overrides_per_ip
+from headrace.server.listener_config import is_wildcard
 from headrace.server.maintenance import MaintenanceConfig
 from headrace.server.metadata_start import MetadataConfig
 from headrace.server.sockets import BACKLOG, SocketOptions
@@ -111,6 +112,11 @@ def broker_config(node: NodeConfig, cluster_id: str) -> BrokerConfig:
             (listener.name, listener.advertised_host, listener.advertised_port)
             for listener in node.listeners
             if listener.advertised_host is not None and listener.advertised_port is not None
+        ),
+        without_host=frozenset(
+            listener.name
+            for listener in node.listeners
+            if listener.advertised_host is None and is_wildcard(listener.host)
         ),
     )
 

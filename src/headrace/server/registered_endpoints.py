@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 
 from headrace.metadata.image import EndpointImage
-from headrace.server.listener_config import ListenerConfig
+from headrace.server.listener_config import ListenerConfig, is_wildcard
 
 _SECURITY_PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
@@ -30,7 +30,7 @@ def registered_endpoints(
 
 def registered_host(host: str | None) -> str:
     """The host that other nodes find in the registration when none is advertised."""
-    return host if host and host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104
+    return socket.gethostname() if host is None or is_wildcard(host) else host
 
 
 def date_line(now_ms: int) -> str:

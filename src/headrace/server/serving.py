@@ -251,7 +251,7 @@ def _administration(services: Services) -> list[Row]:
         (
             ApiKey.DESCRIBE_QUORUM,
             on_cluster(Operation.DESCRIBE),
-            DescribeQuorumHandler(s.plane, s.clock),
+            DescribeQuorumHandler(s.plane, s.cluster, s.clock),
         ),
         (
             ApiKey.UPDATE_FEATURES,

@@ -6,19 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
-import headrace
 from headrace.testing.node_handle import NodeAddresses, NodeStartError
 
-# The package is imported from where this process has it, installed or not.
-_PROGRAM = (
-    "import sys; root = sys.argv[1]; root in sys.path or sys.path.insert(0, root);"
-    " from headrace.testing.node_process import main; main()"
-)
 _START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 60.0
 
@@ -44,6 +37,9 @@ class ChildNode:
         return self._process.pid
 
     def start(self, data_dir: str, settings: Mapping[str, str], ahead_ms: int) -> NodeAddresses:
+        # Not above: a test run that has the plugin but no node shall load nothing.
+        from headrace.base.child_python import child_command
+
         order = {
             "data_dir": data_dir,
             "settings": dict(settings),
@@ -54,7 +50,7 @@ class ChildNode:
         with open(self.log_path, "ab") as log:
             # A session of its own: Ctrl-C in the terminal is for the tests, which end the node.
             self._process = process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM, _package_root()],
+                child_command("headrace.testing.node_process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -118,7 +114,7 @@ class ChildNode:
 
     def _answer(self, process: subprocess.Popen[bytes]) -> bytes:
         """The line that says the node is up; polled, since a node may also hang or die."""
-        # Not above: a test run that has the plugin but no node shall load nothing.
+        # Not above either.
         from headrace.client.readable import is_readable
 
         assert process.stdout is not None  # noqa: S101 - it has pipes
@@ -144,7 +140,3 @@ class ChildNode:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
-
-
-def _package_root() -> str:
-    return os.path.dirname(os.path.dirname(os.path.abspath(headrace.__file__)))

@@ -64,8 +64,8 @@ class EmbeddedKafka(ClientSide):
         self._node: NodeHandle | None = None
         self._addresses: NodeAddresses | None = None
         self._client: KafkaClient | None = None
-        #: A restart must not turn the clock back.
-        self._ahead_ms = 0
+        #: How far `advance` has moved the clock; a restart must not turn it back.
+        self.ahead_ms = 0
 
     # ---------------------------------------------------------------- its life
 
@@ -123,7 +123,7 @@ class EmbeddedKafka(ClientSide):
             _remove(self._work_dir)
             self._work_dir = None
         self._addresses = None
-        self._ahead_ms = 0
+        self.ahead_ms = 0
 
     def __enter__(self) -> Self:
         return self if self.is_running else self.start()
@@ -207,7 +207,7 @@ class EmbeddedKafka(ClientSide):
             raise RuntimeError("The node has not been started.")
         elapsed_ms = round(seconds * 1000)
         self._node.advance(elapsed_ms)
-        self._ahead_ms += elapsed_ms
+        self.ahead_ms += elapsed_ms
 
     # ---------------------------------------------------------------- pieces of the above
 
@@ -229,13 +229,13 @@ class EmbeddedKafka(ClientSide):
         data_dir = str(self.data_dir)
         if self._addresses is not None:
             self._addresses = node.start(
-                data_dir, self._settings_on(self._addresses.ports), self._ahead_ms
+                data_dir, self._settings_on(self._addresses.ports), self.ahead_ms
             )
             return
         for attempt in range(_PORT_ATTEMPTS):
             ports = {"PLAINTEXT": free_port(), "CONTROLLER": free_port()}
             try:
-                self._addresses = node.start(data_dir, self._settings_on(ports), self._ahead_ms)
+                self._addresses = node.start(data_dir, self._settings_on(ports), self.ahead_ms)
                 return
             except NodeStartError as error:
                 # Somebody else may take a port between our look and the node's.

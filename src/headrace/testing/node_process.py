@@ -30,7 +30,6 @@ _PARENT_CHECK_S = 1.0
 def main() -> None:
     """Serve until SIGTERM, or until the parent is gone."""
     order: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
-    _let_helpers_find_the_package()
     moves = ClockMoves(order["ahead_ms"])
     threading.Thread(
         target=_watch_parent,
@@ -114,13 +113,6 @@ def _say(answer: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _let_helpers_find_the_package() -> None:
-    """A checkout that is on `sys.path` only is passed on to the node's own processes."""
-    root = sys.argv[1]
-    inherited = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = f"{root}{os.pathsep}{inherited}" if inherited else root
-
-
 def _watch_parent(parent: int, remove: str | None, moves: ClockMoves) -> None:
     """Blocks on the pipe. A fork of the parent may hold it open too, hence the second look."""
     from headrace.client.readable import is_readable
@@ -136,3 +128,7 @@ def _watch_parent(parent: int, remove: str | None, moves: ClockMoves) -> None:
     if remove is not None:
         shutil.rmtree(remove, ignore_errors=True)
     os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

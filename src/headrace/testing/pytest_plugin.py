@@ -2,7 +2,8 @@
 
 One node serves the whole test run, which makes a test's share of it a few milliseconds; each test
 finds it running and without the topics and groups of other tests. A test may stop, kill and
-restart the node. A test that needs settings of its own makes its own `EmbeddedKafka`.
+restart the node, move its clock and change its settings. A test that needs settings of its own
+makes its own `EmbeddedKafka`.
 
 pytest imports this module in every run on a machine that has Headrace installed, so it imports
 no node, client or event loop until a test asks for the fixture.
@@ -61,15 +62,22 @@ def kafka_node(pytestconfig: pytest.Config) -> Iterator[EmbeddedKafka]:
 @pytest.fixture
 def kafka(kafka_node: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
     """A running node; the topics and the groups that a test makes are gone after it."""
+    from headrace.testing.dynamic_settings import dynamic_settings
     from headrace.testing.groups import delete_empty_groups, group_ids
 
     settings = dict(kafka_node.settings)
     before = set(kafka_node.topics())
     groups_before = group_ids(kafka_node.client)
+    set_before, ahead_before = dynamic_settings(kafka_node.client), kafka_node.ahead_ms
     yield kafka_node
     kafka_node.settings = settings
-    if not kafka_node.is_running:
-        # What a test leaves dead may be damaged too: the next one gets a fresh directory.
+    if (
+        not kafka_node.is_running
+        or kafka_node.ahead_ms != ahead_before
+        or dynamic_settings(kafka_node.client) != set_before
+    ):
+        # What a test leaves dead may be damaged too, time cannot be turned back, and what was set
+        # may have changed data: the next one gets a fresh directory.
         kafka_node.close()
         kafka_node.start()
     else:

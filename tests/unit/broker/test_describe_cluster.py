@@ -193,3 +193,17 @@ def test_other_partitions_have_no_quorum(broker: Broker, request_: DescribeQuoru
 def test_a_node_that_does_not_lead_says_so(broker: Broker) -> None:
     broker.plane.raft.handle(StopRequested())
     assert described(broker).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize("voters", ["fixed", "dynamic"])
+def test_a_listener_without_a_host_is_where_the_client_reached_the_node(
+    tmp_path: Path, voters: str
+) -> None:
+    listeners = "PLAINTEXT://:9092,CONTROLLER://0.0.0.0:9093"
+    broker = Broker(tmp_path, overrides={"listeners": listeners})
+    if voters == "dynamic":
+        stored = ("CONTROLLER", "localhost", 9093)  # as `storage format --standalone` writes it
+        broker.plane.raft.voters = VoterSet.of([Voter(NODE_ID, b"d" * 16, (stored,))])
+    (node,) = broker.ask(quorum_request()).nodes
+    assert [(one.host, one.port) for one in node.listeners] == [("10.0.0.1", 9093)]
+    broker.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.cli import doctor_machine
+from headrace.cli import doctor_cluster, doctor_machine
 from headrace.cli.doctor_cluster import check_cluster
 from headrace.cli.doctor_machine import (
     LIBRARIES,
@@ -22,6 +23,7 @@ from headrace.cli.doctor_machine import (
     check_python,
 )
 from headrace.cli.doctor_node import check_directories, check_node
+from headrace.cli.doctor_ports import check_ports, check_ports_beside
 from headrace.cli.doctor_replication import check_replication
 from headrace.cli.main import main
 from headrace.log.directory_lock import DirectoryLock
@@ -29,6 +31,7 @@ from headrace.log.meta_properties import MetaProperties, write_meta_properties
 from headrace.protocol.apis import ApiKey
 from headrace.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from headrace.server.config import NodeConfig
+from tests.support.ports import free_port
 from tests.unit.client.scripted_broker import ScriptedBroker
 
 
@@ -132,7 +135,9 @@ def test_a_locked_directory_and_a_taken_port(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         listeners = f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"
         config = NodeConfig.for_development(str(directory), 0, {"listeners": listeners})
-        texts = [finding.text for finding in check_node(config) if finding.level == "wrong"]
+        texts = [
+            finding.text for finding in check_node(config, formats=True) if finding.level == "wrong"
+        ]
     lock.release()
     assert texts == [
         f"Another node is using {directory}: stop it, or give this node its own directory.",
@@ -143,7 +148,9 @@ def test_a_locked_directory_and_a_taken_port(tmp_path: Path) -> None:
 def test_a_port_that_another_broker_has(tmp_path: Path) -> None:
     with ScriptedBroker() as broker:
         config = NodeConfig.for_development(str(tmp_path / "data"), broker.port)
-        texts = [finding.text for finding in check_node(config) if finding.level == "wrong"]
+        texts = [
+            finding.text for finding in check_node(config, formats=True) if finding.level == "wrong"
+        ]
     assert any("another Kafka broker answers there (cluster scripted)" in text for text in texts)
 
 
@@ -185,3 +192,103 @@ def test_variables_are_part_of_the_configuration(
     assert main(["doctor", "--data", str(tmp_path / "data"), "--port", "0"]) == 1
     expected = "WRONG  The configuration is not valid: Invalid value many for configuration"
     assert f"{expected} num.partitions" in capsys.readouterr().out
+
+
+def test_a_file_whose_directories_nobody_formatted_cannot_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = NodeConfig.for_development(str(tmp_path / "data"), 0)
+    path = tmp_path / "server.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in config.properties.items()))
+    assert main(["doctor", "-c", str(path)]) == 1
+    assert f"WRONG  {tmp_path}/data is not formatted, so the node cannot" in capsys.readouterr().out
+    assert main(["doctor", "--data", str(tmp_path / "data"), "--port", "0"]) == 0  # `up` formats it
+    formatted(tmp_path / "data")
+    assert main(["doctor", "-c", str(path)]) == 0
+
+
+def test_a_further_directory_may_be_new_but_not_that_of_the_metadata_log(tmp_path: Path) -> None:
+    old, new = formatted(tmp_path / "old"), tmp_path / "new"
+    both = {"log.dirs": f"{old},{new}"}
+    config = NodeConfig.for_development(str(old), 0, both)
+    assert "wrong" not in levels(list(check_node(config, formats=False)))
+    config = NodeConfig.for_development(str(old), 0, {**both, "metadata.log.dir": str(new)})
+    assert "wrong" in levels(list(check_node(config, formats=False)))
+
+
+def test_a_port_for_metrics_that_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        asked = {"headrace.metrics.listener": f"127.0.0.1:{port}"}
+        config = NodeConfig.for_development(str(tmp_path / "data"), 0, asked)
+        texts = [f.text for f in check_node(config, formats=True) if f.level == "wrong"]
+    name = "headrace.metrics.listener"
+    assert texts == [f"Port {port} of {name} is taken by another program. Choose another port."]
+
+
+def test_two_addresses_of_one_node_that_are_in_each_others_way(tmp_path: Path) -> None:
+    port = free_port()
+    asked = {"headrace.metrics.listener": f"127.0.0.1:{port}"}
+    config = NodeConfig.for_development(str(tmp_path / "data"), port, asked)
+    texts = [f.text for f in check_node(config, formats=True) if f.level == "wrong"]
+    assert len(texts) == 1
+    assert f"Port {port} of headrace.metrics.listener is taken by the listener" in texts[0]
+
+
+def test_what_up_cannot_serve_beside_its_node_is_a_note() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        (finding,) = check_ports_beside([("REST proxy", port), ("metrics", free_port())])
+    assert finding.level == "note"
+    assert finding.text == f"Port {port} is taken: `headrace up` starts without its REST proxy."
+
+
+@pytest.mark.parametrize(
+    ("host", "level"),
+    [
+        ("127.0.0.1", "ok"),
+        ("192.0.2.7", "note"),  # for documents: nobody has it
+        ("2001:db8::7", "note"),
+        ("localhost", "ok"),
+        ("nowhere.invalid", "wrong"),
+        ("x" * 80, "wrong"),
+    ],
+)
+def test_an_advertised_address_that_may_not_lead_here(
+    host: str, level: str, tmp_path: Path
+) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    port = free_port()
+    asked = {"advertised.listeners": f"PLAINTEXT://{shown}:{port}"}
+    config = NodeConfig.for_development(str(tmp_path / "data"), port, asked)
+    findings = check_ports(config, None)
+    assert [f.level for f in findings if f.subject == "advertised address"] == [level]
+
+
+def test_an_advertised_address_of_a_family_that_this_system_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    asked = {"advertised.listeners": f"PLAINTEXT://[::1]:{port}"}
+    config = NodeConfig.for_development(str(tmp_path / "data"), port, asked)
+    real = socket.socket
+
+    def without_ipv6(family: int = -1, *rest: int, **named: int) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return real(family, *rest, **named)
+
+    monkeypatch.setattr(socket, "socket", without_ipv6)
+    findings = check_ports(config, None)
+    assert [f.level for f in findings if f.subject == "advertised address"] == ["note"]
+
+
+def test_a_program_that_takes_connections_and_never_answers_is_no_broker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor_cluster, "_REQUEST_MS", 50)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        (finding,) = check_cluster(address)
+    assert finding.level == "wrong"
+    assert "did not answer in time" in finding.text

@@ -92,3 +92,8 @@ def test_a_pause_after_a_line_is_told_once() -> None:
     assert list(lines) == [b"second"]
     later.join()
     os.close(reading)
+
+
+def test_a_separator_that_is_no_regular_expression() -> None:
+    with pytest.raises(CommandFailedError, match=r"headers\.separator .* '\[' is none: untermin"):
+        LineReader({"parse.headers": "true", "headers.separator": "["})

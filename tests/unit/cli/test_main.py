@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from headrace.cli.absent_tools import ABSENT_TOOLS
 from headrace.cli.main import main, overview
-from headrace.cli.tools import THEMES, find_tool
+from headrace.cli.tools import THEMES, find_command
+from headrace.server import structured_log
+from headrace.testing import EmbeddedKafka
 
+TOOLS_PAGE = (Path(__file__).parents[3] / "docs" / "tools.md").read_text()
 #: A child sees the package where this process does, installed or not.
 CHILD_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -23,11 +29,43 @@ def test_help_lists_every_tool_with_one_line() -> None:
             assert f"  {tool.name:<20} {tool.summary}" in text
 
 
-def test_kafkas_script_names_are_understood() -> None:
-    for name in ("topics", "kafka-topics", "kafka-topics.sh"):
-        tool = find_tool(name)
-        assert tool is not None
-        assert tool.name == "topics"
+@pytest.mark.parametrize(
+    ("tool", "scripts"), re.findall(r"^\| `([a-z0-9-]+)` \|.*\|(.*)\|$", TOOLS_PAGE, re.M)
+)
+def test_every_name_that_the_documents_list_is_understood(tool: str, scripts: str) -> None:
+    names = {tool, *re.findall(r"`(.+?)`", scripts)}
+    for name in {name.removeprefix("kafka-").removesuffix(".sh") for name in names}:
+        for written in (name, f"kafka-{name}", f"{name}.sh", f"kafka-{name}.sh"):
+            command = find_command(written)
+            assert command is not None, written
+            assert command[0].name == tool
+            # A script that starts or stops something is an action here.
+            assert command[1] == ([] if name == tool else [name.rpartition("-")[2]])
+
+
+def test_a_server_starts_and_stops_by_the_names_of_kafkas_scripts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(structured_log, "configure_logging", lambda *_, **__: None)
+    assert main(["kafka-server-start.sh", "/no/such.properties"]) == 1
+    assert main(["kafka-server-stop.sh", "/no/such.properties"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["Cannot read /no/such.properties: No such file or directory."] * 2
+
+
+def test_the_flag_daemon_of_kafkas_script_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["kafka-server-start.sh", "-daemon", "server.properties"])
+    assert ended.value.code == 2
+    assert "it serves in the foreground and knows no -daemon" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ABSENT_TOOLS)
+def test_a_tool_that_is_not_there_says_why(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for written in (name, f"kafka-{name}.sh"):
+        assert main([written, "--bootstrap-server", "localhost:9092"]) == 1
+        said = capsys.readouterr().err
+        assert said == f"headrace: there is no {name} yet: {ABSENT_TOOLS[name]}.\n"
 
 
 def test_a_misspelt_tool_is_told_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,3 +191,44 @@ def test_windows_is_told_in_one_sentence_what_to_do(program: str) -> None:
     said = done.stderr.splitlines()[-1]
     assert "on Windows install WSL" in said
     assert said.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["up", "--log-level", "7x"], 1, "There is no log level '7x'"),
+        (["schema-registry", "start", "/dev/null", "--log-level", "x"], 1, "There is no log level"),
+        (
+            ["server", "start", "f", "--log-level", "nonsense"],
+            1,
+            "There is no log level 'nonsense'",
+        ),
+        (["doctor", "--bootstrap-server", ""], 1, "No bootstrap server is given"),
+        (["doctor", "--bootstrap-server", "a..b:9092"], 1, "The name a..b cannot be resolved."),
+        (["doctor", "-c", "/"], 1, "Cannot read /: Is a directory."),
+        (["dump-log", "--files", "/dev/null,/"], 1, "/dev/null does not exist or is not a file."),
+        (
+            ["console-consumer", "--topic", "t", "--partition", "0", "--offset", "9" * 20],
+            2,
+            "The provided offset value",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_a_sentence(
+    arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == code
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+    assert "Unexpected" not in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_number_that_no_message_can_carry_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with EmbeddedKafka(in_process=True) as kafka:
+        server = ("--bootstrap-server", kafka.bootstrap_servers)
+        many = ("--topic", "t", "--partitions", str(2**40))
+        assert main(["topics", "--create", *many, *server]) == 1
+    assert capsys.readouterr().err.startswith("A number is out of the range that Kafka has for it")

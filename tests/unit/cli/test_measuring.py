@@ -88,3 +88,19 @@ def test_without_confluent_kafka_one_sentence_says_how_to_get_it(
         "This tool measures with confluent-kafka, which is not installed:"
         " pip install 'headrace[clients]'\n"
     )
+
+
+@pytest.mark.parametrize("option", ["--record-size", "--record-key-size", "--num-headers"])
+def test_a_size_below_zero_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    needed = ("--topic", "t", "--num-records", "1", "--producer-acks", "1", "--record-size", "1")
+    assert main(["e2e-latency", *needed, option, "-5"]) == 2
+    assert f"Value for {option} must not be negative." in capsys.readouterr().err
+
+
+def test_what_the_library_refuses_is_its_sentence(
+    server: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    huge = ("--num-records", "2", "--throughput", "-1", "--record-size", "2000000")
+    assert main(["producer-perf-test", *server, *huge]) == 1
+    expected = "Unable to produce message: Broker: Message size too large.\n"
+    assert capsys.readouterr().err == expected

@@ -1,4 +1,4 @@
-"""`headrace server stop` ends the node of a file and nothing else."""
+"""`headrace server stop` ends the node of a file, or all servers, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from headrace.base.child_python import child_command
+from headrace.cli import server_processes
 from headrace.cli.main import main
 from headrace.log.directory_lock import DirectoryLock, is_locked, locked_by
 from headrace.server.config import development_properties
+from headrace.testing import EmbeddedKafka
 
 
 @pytest.fixture
@@ -95,3 +98,65 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"):
         DirectoryLock(str(tmp_path)).acquire()
     assert treasure.read_text() == "gold"
+
+
+class Server:
+    """A node that is a process of its own, once it is up."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen(
+            child_command("headrace.cli.main", *words), stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        while not self.process.stdout.readline().startswith("Ctrl-C"):
+            assert self.process.poll() is None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.skipif(not server_processes.can_be_told(), reason="open files are not told")
+def test_without_a_file_every_server_stops_and_no_other_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directories = [tmp_path / name for name in ("a", "b")]
+    servers = [
+        Server("up", "--node-only", "--port", "0", "--data", str(path)) for path in directories
+    ]
+    pids = [server.process.pid for server in servers]
+    try:
+        with EmbeddedKafka() as kafka, subprocess.Popen(["cat"], stdin=subprocess.PIPE) as cat:
+            # Only these processes, or the test would stop the nodes of whoever runs it.
+            known = [*pids, kafka.pid, cat.pid, os.getpid()]
+            monkeypatch.setattr(server_processes, "process_ids", lambda: known)
+            assert main(["server", "stop"]) == 0
+            assert kafka.is_running
+            assert cat.poll() is None
+            cat.communicate()
+        assert capsys.readouterr().out.splitlines() == [
+            f"The node of {path} (process {pid}) has stopped."
+            for path, pid in zip(directories, pids, strict=True)
+        ]
+        assert [server.process.wait(30) for server in servers] == [0, 0]
+        assert main(["server", "stop"]) == 1
+    finally:
+        for server in servers:
+            server.end()
+    expected = "No node of this user is running on this machine."
+    assert capsys.readouterr().err.strip() == expected
+
+
+def test_overrides_say_nothing_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["server", "stop", "--override", "log.dirs=/data"]) == 2
+    assert "name the file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "soon"])
+def test_a_time_to_wait_that_is_none(
+    seconds: str, properties: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["server", "stop", properties, "--timeout", seconds])
+    assert ended.value.code == 2
+    assert "--timeout" in capsys.readouterr().err

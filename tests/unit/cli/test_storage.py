@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,21 @@ def test_version_mapping_and_dependencies(capsys: pytest.CaptureFixture[str]) ->
     assert main(["storage", "feature-dependencies", "-f", feature]) == 0
     expected = f"{feature} requires:\n    metadata.version=23 (4.0-IV1)\n"
     assert capsys.readouterr().out == expected
+
+
+def test_the_cluster_id_may_come_from_the_environment(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SystemExit):
+        storage("format", config, "--standalone")
+    monkeypatch.setenv("CLUSTER_ID", CLUSTER)
+    assert storage("format", config, "--standalone", "-t", OTHER) == 0
+    identity = read_meta_properties(str(tmp_path / "d1"))
+    assert identity is not None
+    assert identity.cluster_id == OTHER
+    for directory in ("d1", "d2"):
+        shutil.rmtree(tmp_path / directory)
+    assert storage("format", config, "--standalone") == 0
+    identity = read_meta_properties(str(tmp_path / "d1"))
+    assert identity is not None
+    assert identity.cluster_id == CLUSTER

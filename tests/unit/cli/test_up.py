@@ -78,3 +78,11 @@ def test_a_variable_with_a_bad_value(
     assert refusal(capsys, "--data", str(tmp_path / "data")) == (
         "Invalid value many for configuration num.partitions: Not a number of type INT"
     )
+
+
+def test_a_cluster_id_of_the_environment_that_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLUSTER_ID", "mine")
+    said = refusal(capsys, "--data", str(tmp_path / "data"))
+    assert said == "The cluster id 'mine' is no UUID: `headrace storage random-uuid` prints one."

@@ -34,3 +34,14 @@ def test_the_metadata_log_may_have_a_directory_of_its_own(tmp_path: Path) -> Non
     identities = [read_meta_properties(str(path)) for path in (data, metadata)]
     assert len({identity.cluster_id for identity in identities if identity}) == 1
     assert None not in identities
+
+
+def test_a_new_directory_belongs_to_the_cluster_that_is_named(tmp_path: Path) -> None:
+    config = NodeConfig.for_development(str(tmp_path / "data"))
+    with pytest.raises(KafkaError, match="The cluster id 'mine' is no UUID"):
+        ensure_formatted(config, "mine")
+    ensure_formatted(config, "NB-nnOsoTpCspebr3EaDWg")
+    ensure_formatted(config, "ooYApTGOQUuMo_J8NSfpRw")  # it is somebody's already
+    identity = read_meta_properties(str(tmp_path / "data"))
+    assert identity is not None
+    assert identity.cluster_id == "NB-nnOsoTpCspebr3EaDWg"

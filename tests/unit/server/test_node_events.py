@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.base.clock import ManualClock
+from headrace.base.settings.broker import BROKER_SETTINGS
 from headrace.base.settings.effective import BrokerLayers
 from headrace.client.blocking import KafkaClient
 from headrace.log.config import LogConfig
@@ -19,11 +20,12 @@ from headrace.metadata.changes import MetadataChanges, TopicChange
 from headrace.metadata.image import EMPTY_IMAGE, PartitionImage, TopicImage
 from headrace.server.node import Node
 from headrace.server.node_events import (
-    changed_settings,
     tell_loaded,
+    tell_metadata,
     tell_topics,
     told_recovery,
 )
+from headrace.server.settings_told import changed_settings
 from headrace.testing.topics import create_topic, delete_topics
 from tests.support.talk import produce
 from tests.unit.server.nodes import formatted, run, with_client
@@ -63,6 +65,28 @@ def test_settings_that_are_not_their_defaults_are_told_and_secrets_are_not() -> 
         "ssl.key.password=[hidden]",
         "ssl.keystore.password=[hidden]",
     ]
+
+
+def test_every_setting_that_holds_is_told_at_debug_and_secrets_are_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    layers = BrokerLayers({"log.retention.hours": " 24 ", "ssl.keystore.password": "secret"})
+    caplog.set_level(logging.INFO)
+    tell_metadata("c", EMPTY_IMAGE, layers, [])
+    quiet = len(caplog.records)
+    caplog.clear()
+    caplog.set_level(logging.DEBUG)
+    tell_metadata("c", EMPTY_IMAGE, layers, [])
+    told = [record.getMessage() for record in caplog.records]
+    settings = {line.removeprefix("setting ") for line in told if line.startswith("setting ")}
+    assert {name.partition(" = ")[0] for name in settings} == BROKER_SETTINGS.keys()
+    assert len(told) == quiet + len(BROKER_SETTINGS)
+    assert {
+        "log.retention.hours = 24",
+        "num.partitions = 1",
+        "ssl.keystore.location = null",
+        "ssl.keystore.password = [hidden]",
+    } <= settings
 
 
 # Topics

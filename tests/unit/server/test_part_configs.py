@@ -72,6 +72,19 @@ def test_the_broker_knows_what_to_advertise_and_where_it_stands() -> None:
     assert (config.rack, config.cluster_id) == ("r1", "cluster")
 
 
+def test_listeners_on_every_interface_have_no_host_unless_one_is_advertised() -> None:
+    listeners = "A://0.0.0.0:1,B://:2,C://:3,D://10.0.0.1:4,CONTROLLER://:5"
+    given = {
+        "listeners": listeners,
+        "advertised.listeners": "A://example.com:1",
+        "listener.security.protocol.map": ",".join(f"{one}:PLAINTEXT" for one in "ABCD")
+        + ",CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "A",
+    }
+    node = NodeConfig.for_development("/data", 9092, given)
+    assert broker_config(node, "c").without_host == {"B", "C", "CONTROLLER"}
+
+
 def test_a_node_without_voters_is_its_own_quorum() -> None:
     assert metadata_config(PLAIN).voter_ids == (1,)
     assert metadata_config(PLAIN).data_directory == "/data"

@@ -84,6 +84,80 @@ def test_the_node_runs_in_the_test_process_on_request(run: pytest.Pytester) -> N
     run.runpytest_subprocess("--kafka-in-process", "-W", "error").assert_outcomes(passed=3)
 
 
+@pytest.mark.parametrize("option", ["--kafka-in-process", "--kafka-setting=num.partitions=2"])
+def test_neither_time_nor_settings_of_a_test_stay_for_the_next(
+    run: pytest.Pytester, option: str
+) -> None:
+    run.makepyfile(
+        """
+        import time
+
+        import pytest
+
+        from headrace.cli.main import main
+        from headrace.testing.dynamic_settings import dynamic_settings
+
+        def alter(kafka, *words):
+            server = ("--bootstrap-server", kafka.bootstrap_servers)
+            assert main(["configs", "--alter", "--entity-type", "brokers", *words, *server]) == 0
+
+        def names(kafka):
+            return {setting.name for setting in dynamic_settings(kafka.client)}
+
+        def time_of_a_record(kafka):
+            topic = kafka.topic(configs={"message.timestamp.type": "LogAppendTime"})
+            kafka.produce(topic, ["now"])
+            return kafka.consume(topic, 1)[0].timestamp / 1000
+
+        def test_moves_the_clock(kafka):
+            kafka.advance(86400)
+            assert time_of_a_record(kafka) > time.time() + 80000
+
+        def test_finds_the_time_of_the_machine(kafka):
+            assert time_of_a_record(kafka) < time.time() + 80000
+
+        def test_sets_something_for_all_brokers(kafka):
+            alter(kafka, "--entity-default", "--add-config", "log.retention.ms=1000")
+            assert "log.retention.ms" in names(kafka)
+
+        def test_sets_something_for_the_broker(kafka):
+            assert "log.retention.ms" not in names(kafka)
+            alter(kafka, "--entity-name", "1", "--add-config", "max.connections=7")
+            assert "max.connections" in names(kafka)
+
+        def test_finds_nothing_set(kafka):
+            assert "max.connections" not in names(kafka)
+        """
+    )
+    run.runpytest_subprocess(option).assert_outcomes(passed=5)
+
+
+def test_what_a_wider_fixture_has_set_stays_for_its_tests(run: pytest.Pytester) -> None:
+    run.makepyfile(
+        """
+        import pytest
+
+        from headrace.testing.dynamic_settings import DynamicSetting, dynamic_settings
+        from headrace.cli.main import main
+
+        @pytest.fixture(scope="module")
+        def ahead(kafka_node):
+            kafka_node.advance(10)
+            words = ["--entity-default", "--add-config", "log.retention.ms=1000"]
+            server = ["--bootstrap-server", kafka_node.bootstrap_servers]
+            assert main(["configs", "--alter", "--entity-type", "brokers", *words, *server]) == 0
+            return kafka_node.pid
+
+        @pytest.mark.parametrize("turn", [1, 2])
+        def test_both(ahead, kafka, turn):
+            assert kafka.pid == ahead
+            assert kafka.ahead_ms == 10_000
+            assert DynamicSetting("", "log.retention.ms", "1000") in dynamic_settings(kafka.client)
+        """
+    )
+    run.runpytest_subprocess().assert_outcomes(passed=2)
+
+
 def test_groups_go_with_their_test_unless_somebody_is_in_them(run: pytest.Pytester) -> None:
     run.makepyfile(
         """

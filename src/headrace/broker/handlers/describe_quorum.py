@@ -6,6 +6,7 @@ from typing import Protocol
 
 from headrace.base.clock import Clock
 from headrace.base.errors import ErrorCode
+from headrace.broker.cluster_view import ClusterView
 from headrace.broker.context import RequestContext
 from headrace.metadata.controller.topic_names import METADATA_TOPIC
 from headrace.metadata.image import MetadataImage
@@ -38,8 +39,9 @@ class Quorum(Protocol):
 class DescribeQuorumHandler:
     """Serves API key 55."""
 
-    def __init__(self, quorum: Quorum, clock: Clock) -> None:
+    def __init__(self, quorum: Quorum, cluster: ClusterView, clock: Clock) -> None:
         self._quorum = quorum
+        self._cluster = cluster
         self._clock = clock
 
     def __call__(
@@ -62,7 +64,8 @@ class DescribeQuorumHandler:
             high_watermark=leader.high_watermark,
             current_voters=[self._state(leader, voter) for voter in self._quorum.raft.voters],
         )
-        return _answer(partition, [self._node(voter) for voter in self._quorum.raft.voters])
+        nodes = [self._node(context, voter) for voter in self._quorum.raft.voters]
+        return _answer(partition, nodes)
 
     def _state(self, leader: LeaderState, voter: Voter) -> ReplicaState:
         # The leader itself has always just fetched, and is never behind.
@@ -75,8 +78,12 @@ class DescribeQuorumHandler:
             last_caught_up_timestamp=now_ms,
         )
 
-    def _node(self, voter: Voter) -> Node:
-        endpoints = voter.endpoints or self._registered_endpoints(voter.voter_id)
+    def _node(self, context: RequestContext, voter: Voter) -> Node:
+        endpoints = self._cluster.listeners_of(
+            context,
+            voter.voter_id,
+            voter.endpoints or self._registered_endpoints(voter.voter_id),
+        )
         return Node(
             node_id=voter.voter_id,
             listeners=[Listener(name=name, host=host, port=port) for name, host, port in endpoints],
