@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.bit_flips import KINDS, FlippedBits, Kind
 
+pytestmark = pytest.mark.no_second_chance
+
 
 @pytest.fixture(scope="module")
 def flipped_bits(tmp_path_factory: pytest.TempPathFactory) -> FlippedBits:
