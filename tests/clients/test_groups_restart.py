@@ -10,6 +10,8 @@ from tests.clients.client import Row
 from tests.clients.confluent import Confluent
 from tests.clients.members import Board, ConfluentMember
 
+pytestmark = pytest.mark.no_second_chance
+
 PARTITIONS = 4
 
 

@@ -10,6 +10,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from headrace.testing import EmbeddedKafka
 from tests.clients.confluent import Confluent
 
+pytestmark = pytest.mark.no_second_chance
+
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_producer_and_a_consumer_go_on_after_a_restart(end: str) -> None:

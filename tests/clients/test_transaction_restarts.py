@@ -11,6 +11,8 @@ from confluent_kafka import KafkaException, Producer
 from headrace.testing import EmbeddedKafka
 from tests.clients.transactional import confluent_producer, read_to_the_end
 
+pytestmark = pytest.mark.no_second_chance
+
 ENDS = ["stop", "kill"]
 
 

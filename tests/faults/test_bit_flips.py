@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bit_flips import KINDS, FlippedBits
+from tests.support.bit_flips import KINDS, FlippedBits, Kind
 
 _FLIPS = 8
 
@@ -16,10 +16,10 @@ def flipped_bits(tmp_path_factory: pytest.TempPathFactory) -> FlippedBits:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.files)
 def test_a_flipped_bit_is_noticed_or_does_no_harm(
-    kind: str, seed: int, flipped_bits: FlippedBits, tmp_path: Path
+    kind: Kind, seed: int, flipped_bits: FlippedBits, tmp_path: Path
 ) -> None:
-    chance = random.Random(f"{kind} {seed}")
+    chance = random.Random(f"{kind.files} {seed}")
     for number in range(_FLIPS):
         flipped_bits.flip_and_start(kind, chance, tmp_path / f"copy-{number}")

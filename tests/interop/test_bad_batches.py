@@ -17,6 +17,8 @@ from tests.support.probe import Probe
 from tests.support.raw_producer import RawProducer, numbered_batch
 from tests.support.workload import create_topic
 
+pytestmark = pytest.mark.no_second_chance
+
 _MIB = 1024 * 1024
 _DEEP = {"headrace.produce.validation": "deep"}
 

@@ -17,6 +17,8 @@ from tests.support.small_disk import small_disk
 from tests.support.tool_jvm import ToolJvm
 from tests.support.workload import create_topic
 
+pytestmark = pytest.mark.no_second_chance
+
 _KIB = 1024
 
 

@@ -20,6 +20,8 @@ from tests.support.node import Node
 from tests.support.raw_producer import RawProducer, numbered_batch
 from tests.support.workload import create_topic
 
+pytestmark = pytest.mark.no_second_chance
+
 #: Differ from node to node, or say the same in other words.
 _NOT_COMPARED = {
     "throttleTimeMs",

@@ -32,6 +32,8 @@ from tests.support.reading import Seen, read_topic
 from tests.support.tool_jvm import ToolJvm
 from tests.support.workload import EAGER_CLEANER, create_topic
 
+pytestmark = pytest.mark.no_second_chance
+
 _SETTINGS = {
     **EAGER_CLEANER,
     "offsets.topic.replication.factor": "1",

@@ -4,6 +4,8 @@ import random
 import shutil
 from pathlib import Path
 
+import pytest
+
 from headrace.log.cleaner.sieve import ENTRY_SIZE
 from headrace.log.partition_log import PartitionLog
 from headrace.records.batch import BatchHeader, iter_headers
@@ -13,6 +15,8 @@ from tests.support.java import java_tool
 from tests.support.tools import JAVA_SOURCES
 from tests.unit.log.cleaner.samples import compact, compacted_log, put, roll
 from tests.unit.log.samples import NOW, end_transaction, everything, reload
+
+pytestmark = pytest.mark.no_second_chance
 
 HOUR = 3_600_000
 RETENTION_MS = HOUR

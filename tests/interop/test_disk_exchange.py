@@ -31,6 +31,8 @@ from tests.support.workload import (
     write_round,
 )
 
+pytestmark = pytest.mark.no_second_chance
+
 _QUESTIONS = (
     ("TopicCommand", "--describe", "--exclude-internal"),
     ("ConfigCommand", "--describe", "--entity-type", "brokers"),

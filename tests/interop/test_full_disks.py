@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -14,6 +15,8 @@ from tests.support.readiness import eventually
 from tests.support.reading import read_topic
 from tests.support.small_disk import SmallDisk, small_disk
 from tests.support.workload import create_topic
+
+pytestmark = pytest.mark.no_second_chance
 
 _KIB = 1024
 _SETTINGS = {"log.retention.ms": "-1", "log.retention.check.interval.ms": "1000"}

@@ -11,6 +11,8 @@ from tests.support.headrace_node import HeadraceNode
 from tests.support.kill_rounds import SETTINGS, KillRounds
 from tests.support.tool_jvm import ToolJvm
 
+pytestmark = pytest.mark.no_second_chance
+
 _SEED = 20_261
 
 

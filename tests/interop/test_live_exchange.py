@@ -19,6 +19,8 @@ from tests.support.ports import free_port
 from tests.support.readiness import eventually
 from tests.support.tool_jvm import ToolJvm
 
+pytestmark = pytest.mark.no_second_chance
+
 TOPIC = "live"
 PARTITIONS = 4
 _SOON = {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 500, "log_level": 0}

@@ -8,7 +8,7 @@ from headrace.log.partition_log import PartitionLog
 from tests.support.java import java_tool
 from tests.unit.log.samples import NOW, append, batch, end_transaction, new_log, produce
 
-pytestmark = pytest.mark.interop
+pytestmark = pytest.mark.no_second_chance
 
 
 @pytest.fixture

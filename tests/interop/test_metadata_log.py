@@ -31,6 +31,8 @@ from headrace.server.metadata_start import (
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.java import java_tool
 
+pytestmark = pytest.mark.no_second_chance
+
 CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
 SETTINGS = ControllerSettings(cluster_id=CLUSTER_ID)
 _JAAS = (

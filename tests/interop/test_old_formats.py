@@ -11,7 +11,7 @@ from tests.support.tools import require_java
 from tests.unit.log.cleaner.old_messages import contents, message, old_log, wrapper
 from tests.unit.log.cleaner.samples import compact, put, roll
 
-pytestmark = pytest.mark.interop
+pytestmark = pytest.mark.no_second_chance
 
 _RECORD = re.compile(r"^\| offset: (\d+) .*key: (\S+) payload: (\S+)$", re.MULTILINE)
 _CODECS = (Codec.GZIP, Codec.SNAPPY, Codec.LZ4)

@@ -23,6 +23,8 @@ from tests.support.readiness import eventually
 from tests.support.tool_jvm import ToolJvm
 from tests.support.workload import EAGER_CLEANER, create_topic
 
+pytestmark = pytest.mark.no_second_chance
+
 _TOPIC = "let-through"
 _SMALL = {"internal.segment.bytes": "6000", "min.cleanable.dirty.ratio": "0.01"}
 

@@ -19,6 +19,8 @@ from tests.support.message_json import to_json
 from tests.support.message_values import build, plain, sample_messages
 from tests.support.oracle import MessageOracle
 
+pytestmark = pytest.mark.no_second_chance
+
 
 def _messages_of(module: object) -> list[type[Message]]:
     return [

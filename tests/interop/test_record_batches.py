@@ -13,6 +13,8 @@ from headrace.records.record import Record
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.java import java_tool
 
+pytestmark = pytest.mark.no_second_chance
+
 _RECORD = re.compile(r"\| offset: (\d+) .*? key: (\S*) payload: (.*)")
 _FIRST_SEGMENT = "00000000000000000000.log"
 

@@ -4,10 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from headrace.testing import EmbeddedKafka
 from tests.clients.rest import Rest
 from tests.support.rest_server import rest_server
 from tests.support.small_registry import small_registry
+
+pytestmark = pytest.mark.no_second_chance
 
 CHECKS = "not_a_server_error,status_code_conformance,response_schema_conformance"
 

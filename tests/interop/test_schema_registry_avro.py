@@ -12,6 +12,8 @@ from tests.support.avro_oracle import AvroOracle
 from tests.support.avro_schemas import change_schema, make_schema
 from tests.support.tools import require_java
 
+pytestmark = pytest.mark.no_second_chance
+
 PAIRS = 4000
 AMBIGUOUS = "AMBIGUOUS_FIELD_ALIAS"
 

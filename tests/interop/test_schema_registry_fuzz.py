@@ -4,8 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from headrace.testing import EmbeddedKafka
 from tests.support.schema_registry import SchemaRegistry
+
+pytestmark = pytest.mark.no_second_chance
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance"
 

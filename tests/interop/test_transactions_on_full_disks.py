@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headrace.base.errors import ErrorCode
 from headrace.protocol.schema import Request
 from headrace.transactions.transaction import ProducerIdentity, TopicPartition
@@ -19,6 +21,8 @@ from tests.support.small_disk import small_disk
 from tests.support.tool_jvm import ToolJvm
 from tests.support.transaction_talk import wall_ms
 from tests.support.workload import create_topic
+
+pytestmark = pytest.mark.no_second_chance
 
 _SETTINGS = {
     "offsets.topic.replication.factor": "1",

@@ -1,76 +1,25 @@
 """Headrace as users get it: a wheel in an environment of its own, away from the checkout."""
 
-import os
 import re
 import subprocess
-import sys
 import textwrap
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.support.child import Child
+from tests.support.installed_wheel import Installed, install_wheel
 from tests.support.readiness import eventually, tail
 from tests.support.tools import REPOSITORY
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """A virtual environment with the wheel and nothing else of ours."""
-
-    wheel: Path
-    home: Path
-    python: Path
-
-    @property
-    def headrace(self) -> str:
-        return str(self.python.with_name("headrace"))
-
-    def run(self, *command: str, timeout: float = 120.0) -> str:
-        """Run a command away from the checkout; returns what it prints."""
-        done = subprocess.run(
-            command,
-            cwd=self.home,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
-
-    @property
-    def environment(self) -> dict[str, str]:
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
-        return {**kept, "HOME": str(self.home)}
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    base = tmp_path_factory.mktemp("wheel")
-    # As `make build`, into a directory of its own.
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(base), str(REPOSITORY)],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    (wheel,) = base.glob("*.whl")
-    assert len(list(base.glob("*.tar.gz"))) == 1
-    home = base / "home"
-    home.mkdir()
-    subprocess.run([sys.executable, "-m", "venv", str(base / "venv")], check=True, timeout=120)
-    python = base / "venv" / "bin" / "python"
-    pip = (str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    pins = REPOSITORY / "requirements" / "core.txt"
-    # The index is that of the machine's pip; the pins say what may come from it.
-    for arguments in (("--require-hashes", "-r", str(pins)), ("--no-deps", str(wheel))):
-        subprocess.run([*pip, *arguments], check=True, timeout=300)
-    return Installed(wheel, home, python)
+    return install_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.mark.timeout(400)
@@ -81,6 +30,21 @@ def test_the_wheel_has_the_package_its_licence_and_its_types(installed: Installe
     assert not [name for name in names if name.startswith(("tests/", "bench/", "examples/"))]
     location = installed.run(str(installed.python), "-c", "import headrace; print(headrace)")
     assert str(REPOSITORY) not in location
+
+
+@pytest.mark.timeout(400)
+def test_the_wheel_asks_for_what_a_node_needs(installed: Installed) -> None:
+    """The environment has the pins of `core.in`, so nothing else would notice what is not named."""
+    given = (REPOSITORY / "requirements" / "core.in").read_text().splitlines()
+    pinned = [Requirement(line) for line in given if line and not line.startswith("#")]
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        (name,) = [name for name in wheel.namelist() if name.endswith("dist-info/METADATA")]
+        asked = message_from_bytes(wheel.read(name)).get_all("Requires-Dist", [])
+    core = [one for one in map(Requirement, asked) if "extra" not in str(one.marker)]
+    assert {(one.name, str(one.marker)) for one in core} == {
+        (one.name, str(one.marker)) for one in pinned
+    }
+    assert "No broken requirements" in installed.run(str(installed.python), "-m", "pip", "check")
 
 
 def test_the_command_says_its_version(installed: Installed) -> None:
@@ -96,7 +60,8 @@ def up(installed: Installed, tmp_path: Path) -> Iterator[str]:
     child = Child(tmp_path / "up.out")
     command = [installed.headrace, "up", "--port", "0", "--data", str(tmp_path / "data")]
     away = ("env", "-u", "PYTHONPATH", "-C", str(installed.home))
-    child.start([*away, *command], env=installed.environment)
+    eager = {"KAFKA_LOG_CLEANER_BACKOFF_MS": "100"}
+    child.start([*away, *command], env={**installed.environment, **eager})
     address = re.compile(r"127\.0\.0\.1:\d+|localhost:\d+")
     try:
         eventually(lambda: address.search(child.output.read_text()) is not None)
@@ -155,15 +120,52 @@ def _pins_of(*names: str) -> str:
     return "\n".join(pins[name] for name in names) + "\n"
 
 
-def test_compaction_and_recompression_find_their_helper_process(
-    installed: Installed, up: str
-) -> None:
-    server = ("--bootstrap-server", up)
-    options = ("--create", "--topic", "packed", "--config", "compression.type=zstd")
-    installed.run(installed.headrace, "topics", *server, *options)
-    producer = subprocess.run(
-        [installed.headrace, "console-producer", *server, "--topic", "packed"],
-        input="one\ntwo\nthree\n",
+def test_recompression_finds_its_helper_process(installed: Installed, up: str) -> None:
+    create = ("topics", "--create", "--topic", "packed", "--config", "compression.type=zstd")
+    _run(installed, up, *create)
+    # What comes compressed may be of any size inside: the node never opens that itself.
+    _produce(installed, up, "packed", "one\ntwo\nthree\n", "--compression-codec=gzip")
+    assert _read(installed, up, "packed", 3) == "one\ntwo\nthree\n"
+
+
+_KEYED = ("--property", "parse.key=true", "--property", "key.separator=:")
+
+
+def test_compaction_finds_its_helper_process(installed: Installed, up: str) -> None:
+    settings = {
+        "cleanup.policy": "compact",
+        "internal.segment.bytes": "3000",
+        "min.cleanable.dirty.ratio": "0.01",
+    }
+    options = [f"--config={name}={value}" for name, value in settings.items()]
+    _run(installed, up, "topics", "--create", "--topic", "compacted", *options)
+    # Each round fills a segment. The last one is active, so the one before it keeps its records.
+    rounds = [
+        "".join(f"key{key}:{number} {'x' * 200}\n" for key in range(10)) for number in range(3)
+    ]
+    for lines in rounds:
+        _produce(installed, up, "compacted", lines, *_KEYED)
+    left = "".join(line.partition(":")[2] for line in "".join(rounds[1:]).splitlines(True))
+    first = left.splitlines(True)[0]
+    eventually(lambda: _read(installed, up, "compacted", 1) == first, timeout=60)
+    assert _read(installed, up, "compacted", 20) == left
+
+
+def _run(installed: Installed, up: str, tool: str, *options: str) -> str:
+    return installed.run(installed.headrace, tool, "--bootstrap-server", up, *options)
+
+
+def _read(installed: Installed, up: str, topic: str, count: int) -> str:
+    """The values of the first records that there are."""
+    begin = ("--partition", "0", "--offset", "earliest", "--max-messages", str(count))
+    return _run(installed, up, "console-consumer", "--topic", topic, *begin)
+
+
+def _produce(installed: Installed, up: str, topic: str, lines: str, *options: str) -> None:
+    command = [installed.headrace, "console-producer", "--bootstrap-server", up, "--topic", topic]
+    done = subprocess.run(
+        [*command, *options],
+        input=lines,
         text=True,
         env=installed.environment,
         cwd=installed.home,
@@ -171,9 +173,4 @@ def test_compaction_and_recompression_find_their_helper_process(
         timeout=60,
         check=False,
     )
-    assert producer.returncode == 0, producer.stderr
-    read = installed.run(
-        *(installed.headrace, "console-consumer", *server, "--topic", "packed"),
-        *("--partition", "0", "--offset", "earliest", "--max-messages", "3"),
-    )
-    assert read == "one\ntwo\nthree\n"
+    assert done.returncode == 0, done.stderr

@@ -14,6 +14,8 @@ from tests.support.committed import committed_values
 from tests.support.pipeline_runs import Function, PipelineRuns
 from tests.support.small_disk import SmallDisk, small_disk
 
+pytestmark = pytest.mark.no_second_chance
+
 _FULL = "The disk below its checkpoint is full: make room, then start it again"
 
 

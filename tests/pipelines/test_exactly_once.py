@@ -15,6 +15,8 @@ from headrace.testing import EmbeddedKafka
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.committed import committed_values, group_offsets, new_topic, produce
 
+pytestmark = pytest.mark.no_second_chance
+
 
 @pytest.fixture(params=["headrace", "apache"])
 def servers(request: pytest.FixtureRequest, node: EmbeddedKafka) -> str:

@@ -12,6 +12,8 @@ from headrace.testing import EmbeddedKafka
 from tests.support.committed import committed_values, new_topic
 from tests.support.spark_cluster import SparkCluster
 
+pytestmark = pytest.mark.no_second_chance
+
 _COUNT = 8_000
 _SPECULATION = {
     "spark__speculation": "true",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from headrace.testing import EmbeddedKafka
 from tests.support.spark_cluster import SparkCluster
 from tests.support.spark_kill_rounds import SparkKillRounds
+
+pytestmark = pytest.mark.no_second_chance
 
 
 def test_kills_of_driver_executor_and_broker_lose_and_double_nothing(

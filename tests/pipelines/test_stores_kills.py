@@ -19,6 +19,8 @@ from tests.support.store_driver import SCHEMA
 from tests.support.stream_input import StreamInput
 from tests.support.tools import REPOSITORY
 
+pytestmark = pytest.mark.no_second_chance
+
 _BATCHES = 5
 _ROWS = 40
 

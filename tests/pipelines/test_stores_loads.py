@@ -15,6 +15,8 @@ from headrace.testing import EmbeddedKafka
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.pipelines_command import PipelinesCommand
 
+pytestmark = pytest.mark.no_second_chance
+
 
 def read(path: Path) -> list[dict[str, Any]]:
     table = pyarrow.dataset.dataset(path, format="parquet", partitioning="hive").to_table()

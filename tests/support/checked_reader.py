@@ -1,5 +1,6 @@
 """Reads a partition batch by batch and checks every checksum; survives whatever is served."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
@@ -46,10 +47,9 @@ def fetch_once(
 
 def read_checked(node: Node, topic: str) -> tuple[list[Read], str | None]:
     """Records from the beginning, and what ended it before the high watermark, if anything did."""
-    host, _, port = node.bootstrap.rpartition(":")
     found: list[Read] = []
     offset = 0
-    with KafkaClient(ClientConfig(bootstrap=((host, int(port)),))) as client:
+    with _client(node) as client:
         while True:
             code, high_watermark, data = fetch_once(client, topic, offset)
             if code is not ErrorCode.NONE:
@@ -67,3 +67,20 @@ def read_checked(node: Node, topic: str) -> tuple[list[Read], str | None]:
                 return found, error.code.name
             if offset <= before:
                 return found, "no progress"
+
+
+def not_found(node: Node, topic: str, offsets: Iterable[int]) -> list[int]:
+    """Offsets whose batch does not come first for a reader that begins there."""
+    missed = []
+    with _client(node) as client:
+        for offset in offsets:
+            code, _, data = fetch_once(client, topic, offset, max_bytes=1)
+            first = next((header for _, header in iter_headers(data)), None)
+            if code or first is None or not first.base_offset <= offset <= first.last_offset:
+                missed.append(offset)
+    return missed
+
+
+def _client(node: Node) -> KafkaClient:
+    host, _, port = node.bootstrap.rpartition(":")
+    return KafkaClient(ClientConfig(bootstrap=((host, int(port)),)))

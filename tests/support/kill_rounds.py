@@ -3,6 +3,7 @@
 import random
 import time
 
+from headrace.log.checkpoints import CLEANER_CHECKPOINT, OffsetCheckpoint
 from tests.support.load import Load
 from tests.support.node import Node
 from tests.support.readiness import eventually
@@ -40,6 +41,9 @@ class KillRounds:
             Load(node, "one-at-a-time", options=_ONE_AT_A_TIME),
         ]
         self.churn = TopicChurn(node)
+        #: Segments of logs, and ends of the cleaner's rounds, as each kill left them.
+        self._segments: set[str] = set()
+        self._cleaned_up_to: set[int] = set()
 
     def run(self, rounds: int) -> None:
         for load in self.loads:
@@ -63,7 +67,15 @@ class KillRounds:
             eventually(lambda: self._acknowledged() >= progress)
             time.sleep(chance.random() * 0.03)
         self._node.kill()
+        self._look_at_files()
         self._node.start()
+
+    def _look_at_files(self) -> None:
+        directory = self._node.directory
+        for topic in ("idempotent-0", "compacted-0"):
+            self._segments |= {f"{topic}/{path.name}" for path in directory.glob(f"{topic}/*.log")}
+        cleaned = OffsetCheckpoint(str(directory), CLEANER_CHECKPOINT).read()
+        self._cleaned_up_to.add(cleaned.get(("compacted", 0), 0))
 
     def _acknowledged(self) -> int:
         return sum(len(load.acknowledged) for load in self.loads)
@@ -77,10 +89,16 @@ class KillRounds:
 
     def check(self) -> None:
         """After one more life everything that was promised is there."""
+        # Or the kills met neither rolls nor swaps.
+        for topic in ("idempotent-0", "compacted-0"):
+            rolled = [name for name in self._segments if name.startswith(topic)]
+            assert len(rolled) > 1, f"{topic}: {len(rolled)} segments in all rounds"
+        assert max(self._cleaned_up_to) > 0, "nothing was compacted between the kills"
         self._node.kill()
         self._node.start()
         idempotent, compacted, one_at_a_time = self.loads
         idempotent.check_all_there_once_and_in_order()
         one_at_a_time.check_all_there_once_and_in_order(some_failed=True)
-        compacted.check_latest_of_every_key()
+        records = compacted.check_latest_of_every_key()
+        assert len(records) < len(compacted.acknowledged), "nothing was compacted"
         self.churn.check()

@@ -107,7 +107,7 @@ class Load(Background):
         assert len(found) - len(self.acknowledged) <= len(self.failed)
         return records
 
-    def check_latest_of_every_key(self) -> None:
+    def check_latest_of_every_key(self) -> list[Seen]:
         """For compacted topics: nothing is older than what was acknowledged last for its key."""
         assert self.failed == []
         records = read_topic(self._node, self.topic, partitions=self._partitions)
@@ -121,3 +121,4 @@ class Load(Background):
         for number in sorted(self.acknowledged.values()):
             expected[b"%d" % (number % self._keys)] = number
         assert latest == expected
+        return records

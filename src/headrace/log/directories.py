@@ -21,7 +21,7 @@ from headrace.log.checkpoints import (
 from headrace.log.directory_lock import DirectoryLock
 from headrace.log.directory_names import PartitionDirectoryName, parse_directory_name
 from headrace.log.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
-from headrace.log.text_files import replace_text_file
+from headrace.log.text_files import read_small_file, replace_text_file
 
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 UNKNOWN_BROKER_EPOCH = -1
@@ -124,8 +124,7 @@ class DataDirectory:
     def _take_clean_shutdown(self) -> tuple[bool, int]:
         path = os.path.join(self.path, CLEAN_SHUTDOWN_FILE)
         try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
+            text = read_small_file(path)
         except FileNotFoundError:
             return False, UNKNOWN_BROKER_EPOCH
         os.unlink(path)

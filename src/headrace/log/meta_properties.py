@@ -62,6 +62,8 @@ def read_meta_properties(data_directory: str) -> MetaProperties | None:
             text = file.read()
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text file") from None
     try:
         return decode_meta_properties(text)
     except ValueError as error:

@@ -61,7 +61,10 @@ def _over_age(log: LogState, now_ms: int) -> _Breach:
     retention_ms = log.config.retention_ms
 
     def breached(segment: Segment, _: Segment | None) -> bool:
-        return retention_ms >= 0 and now_ms - segment.largest_timestamp() > retention_ms
+        if retention_ms < 0 or now_ms - segment.largest_timestamp() <= retention_ms:
+            return False
+        # Nothing protects an index from a bad disk, and what is deleted for its word is gone.
+        return now_ms - segment.first_timestamp() > retention_ms
 
     return breached
 

@@ -95,9 +95,11 @@ class Segment(SegmentWrites):
         Nothing protects an index from a bad disk, and a reader sent to a wrong place would take
         any bytes for a batch. So an entry that lies is passed over for the one before it.
         """
-        slot, (relative, position) = self.offset_index.floor(offset - self.base_offset, 0)
+        target = offset - self.base_offset
+        slot, (relative, position) = self.offset_index.floor(target, 0)
         while slot >= 0:
-            if self._is_batch(relative, position):
+            # The one before may lie behind `offset`: a search among lies ends anywhere.
+            if relative <= target and self._is_batch(relative, position):
                 return position
             slot -= 1
             relative, position = self.offset_index.get(slot) if slot >= 0 else (0, 0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headrace.base.checks import InvariantBrokenError
+from headrace.base.errors import KafkaError
 from headrace.base.uuids import METADATA_TOPIC_ID
 from headrace.log.append import AppendOrigin
 from headrace.log.config import LogConfig
@@ -152,7 +153,10 @@ class MetadataStore:
         total = 0
         while offset < self.log.log_end_offset:
             data = self.log.read(offset, _READ_BYTES, end_offset=self.log.log_end_offset)
-            taken = replayer.replay_batches(data)
+            try:
+                taken = replayer.replay_batches(data)
+            except KafkaError as error:
+                raise InvariantBrokenError(f"{self.directory}: {error}") from error
             if taken == 0:
                 raise InvariantBrokenError(f"{self.directory}: no batch at offset {offset}")
             total += taken

@@ -180,9 +180,9 @@ def test_the_mark_of_a_clean_stop_is_kafkas_and_serves_one_start(tmp_path: Path)
     assert start().take_clean_shutdown() == (False, -1)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "{", '{"brokerEpoch":null}'])
-def test_a_mark_without_an_epoch_still_marks(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".kafka_cleanshutdown").write_text(text)
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"{", b'{"brokerEpoch":null}', b"\xfb{}"])
+def test_a_mark_without_an_epoch_still_marks(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(text)
     assert DataDirectory(str(tmp_path)).take_clean_shutdown() == (True, -1)
 
 

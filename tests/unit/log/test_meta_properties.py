@@ -71,3 +71,6 @@ def test_the_path_is_named_when_the_file_is_bad(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("version=1\n")
     with pytest.raises(ValueError, match=str(tmp_path)):
         read_meta_properties(str(tmp_path))
+    (tmp_path / "meta.properties").write_bytes(b"cluster.id=\xff\n")
+    with pytest.raises(ValueError, match=f"{tmp_path}.* is not a text file"):
+        read_meta_properties(str(tmp_path))

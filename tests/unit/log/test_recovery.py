@@ -364,6 +364,25 @@ def test_an_index_entry_that_lies_is_passed_over(tmp_path: Path) -> None:
             kill(again)
 
 
+def test_a_wrong_offset_in_an_index_hides_no_record(tmp_path: Path) -> None:
+    log = new_log(tmp_path, index_interval_bytes=100)
+    for _ in range(30):
+        append(log, batch(1))
+    log.close()
+    path = Path(log.directory) / f"{0:020d}.index"
+    entries = path.read_bytes()
+    for slot in range(len(entries) // 8):
+        for bit in range(6):
+            flipped = bytearray(entries)
+            flipped[slot * 8 + 3] ^= 1 << bit
+            path.write_bytes(flipped)
+            again = reload(log, clean=True)
+            # Backwards: nothing is remembered of the last read that could be used instead.
+            for offset in reversed(range(30)):
+                assert spans(again.read(offset, 1, end_offset=30)) == [(offset, offset)]
+            kill(again)
+
+
 def test_a_log_that_ends_before_its_start_begins_anew(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     append(log, batch(5))

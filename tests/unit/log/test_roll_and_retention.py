@@ -164,6 +164,21 @@ def test_segments_older_than_the_retention_time_go(tmp_path: Path) -> None:
     assert _deleted(log, NOW + 2 * HOUR_MS, 4) == 0
 
 
+def test_a_damaged_time_index_does_not_make_a_segment_old(tmp_path: Path) -> None:
+    log = new_log(tmp_path, retention_ms=HOUR_MS)
+    append(log, batch(1))
+    log.roll(NOW)
+    log.close()
+    index = Path(log.segments[0].time_index.path)
+    entry = bytearray(index.read_bytes())
+    assert len(entry) == 12  # or the first entry would give the last one away
+    entry[2] ^= 1
+    index.write_bytes(entry)
+    again = reload(log, clean=True)
+    assert _deleted(again, NOW, 1) == 0
+    assert _deleted(again, NOW + 2 * HOUR_MS, 1) == 1
+
+
 def test_the_active_segment_is_rolled_before_it_goes(tmp_path: Path) -> None:
     log = aged_log(tmp_path, retention_ms=HOUR_MS)
     assert _deleted(log, NOW + 100 * HOUR_MS, 4) == 4

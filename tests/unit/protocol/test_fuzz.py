@@ -7,7 +7,7 @@ messages cut off, and noise. The seed is fixed, so a failure comes back; FUZZ_SE
 import os
 import random
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,6 +20,7 @@ from headrace.protocol.schema import Field, Message
 from headrace.protocol.wire import write_uvarint
 from tests.support.message_values import build, plain, sample_messages
 from tests.unit.protocol.every_message import Target, all_messages, api_messages
+from tests.unit.protocol.mutations import damaged
 from tests.unit.protocol.reference_codec import Count, write
 
 INPUTS = 200_000
@@ -27,9 +28,6 @@ SEED = int(os.environ.get("FUZZ_SEED", "20240917"))
 _MEGABYTE = 1 << 20
 #: Numbers that a careless reader multiplies, allocates or loops over.
 _LIES = (2**31 - 1, 2**30, 65_536, 10_000, -1)
-_NASTY = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff" * 10, b"\x80" * 5)
-
-Mutation = Callable[[random.Random, bytes], bytes]
 
 
 def _outcome(target: Target, data: bytes) -> Message | None:
@@ -40,48 +38,10 @@ def _outcome(target: Target, data: bytes) -> Message | None:
         return None
 
 
-def _cut(chance: random.Random, data: bytes) -> bytes:
-    return data[: chance.randrange(len(data) + 1)]
-
-
-def _flip(chance: random.Random, data: bytes) -> bytes:
-    damaged = bytearray(data)
-    for _ in range(chance.randint(1, 4)):
-        if damaged:
-            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-    return bytes(damaged)
-
-
-def _overwrite(chance: random.Random, data: bytes) -> bytes:
-    nasty = chance.choice(_NASTY)
-    start = chance.randrange(len(data) + 1)
-    return data[:start] + nasty + data[start + len(nasty) :]
-
-
-def _insert(chance: random.Random, data: bytes) -> bytes:
-    start = chance.randrange(len(data) + 1)
-    return data[:start] + chance.choice((*_NASTY, chance.randbytes(3))) + data[start:]
-
-
-def _repeat(chance: random.Random, data: bytes) -> bytes:
-    start, end = sorted(chance.randrange(len(data) + 1) for _ in range(2))
-    return data[:end] + data[start:]
-
-
-def _noise(chance: random.Random, data: bytes) -> bytes:
-    return chance.randbytes(chance.randrange(64))
-
-
-_MUTATIONS: tuple[Mutation, ...] = (_cut, _flip, _flip, _overwrite, _insert, _repeat, _noise)
-
-
 def _damaged(chance: random.Random, seeds: list[bytes], counts: list[Count]) -> bytes:
     if counts and chance.random() < 0.25:
         return chance.choice(counts).replaced(seeds[0], chance.choice(_LIES[:4]))
-    data = chance.choice(seeds)
-    for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        data = chance.choice(_MUTATIONS)(chance, data)
-    return data
+    return damaged(chance, seeds)
 
 
 def _short_samples(target: Target) -> list[bytes]:
