@@ -11,7 +11,7 @@ CODE   := $(wildcard src tests bench examples)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-# One thing after the other: `packages` comes before what needs them.
+# One thing after the other: packages come before what needs them.
 .NOTPARALLEL:
 SHELL  := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -28,7 +28,7 @@ setup: $(VENV)/.installed $(VENV)/.editable ## Create .venv with pinned packages
 # An existing environment is adopted: pip only changes what differs from the pins. One without pip is
 # what is left where `venv` failed, as it does on a Debian without python3-venv.
 HAS_PIP := $(BIN)/python -m pip --version >/dev/null 2>&1
-$(VENV)/.installed: requirements/dev.txt
+$(VENV)/.installed: requirements/dev.txt | basics
 	@$(HAS_PIP) || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headrace needs Python 3.11 or newer; set PYTHON=...")'
 	@$(HAS_PIP) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
@@ -73,25 +73,32 @@ RUN       := $(BIN)/python -m pytest -p tests.support.second_chance --cache-clea
 ONCE_MORE := $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -n 0
 
 .PHONY: test
-test: packages setup ## Unit tests and quick tests with real Python clients
+test: setup ## Unit tests and quick tests with real Python clients
 	$(RUN) -n 2 -m "not interop" || { [ $$? = $(MAY_RUN_AGAIN) ] && $(ONCE_MORE) -m "not interop"; }
 
 .PHONY: interop
 interop: packages setup java spark ## Tests with Apache Kafka, its tools, kcat, the Java clients and Spark
 	$(RUN) -m interop tests || { [ $$? = $(MAY_RUN_AGAIN) ] && $(ONCE_MORE) -m interop tests; }
 
-# Debian packages of the tests, only where something is missing and we may install it. Otherwise
-# tests without their program are skipped, or fail in CI.
-.PHONY: packages
+# Debian packages, only where something is missing and we may install it. Otherwise tests without
+# their program are skipped, or fail in CI.
+HAS = has() { case $$1 in \
+	  python3-venv) $(PYTHON) -c 'import ensurepip' ;; \
+	  default-jdk-headless) command -v javac ;; \
+	  maven) command -v mvn ;; \
+	  postgresql) command -v postgres || ls /usr/lib/postgresql/*/bin/postgres ;; \
+	  *) command -v $$1 ;; \
+	esac >/dev/null 2>&1; }
+
+basics: PACKAGES := python3-venv curl
+packages: PACKAGES := python3-venv curl kcat default-jdk-headless maven redis-server postgresql
+
+.PHONY: basics packages
+basics: # What every set-up needs
 packages: ## Install kcat, curl, a JDK, Maven, PostgreSQL, Redis and venv where they are missing (Debian, as root or with sudo)
-	@missing=""; \
-	$(PYTHON) -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
-	command -v curl  >/dev/null || missing="$$missing curl"; \
-	command -v kcat  >/dev/null || missing="$$missing kcat"; \
-	command -v javac >/dev/null || missing="$$missing default-jdk-headless"; \
-	command -v mvn   >/dev/null || missing="$$missing maven"; \
-	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
-	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+basics packages:
+	@$(HAS); missing=""; \
+	for package in $(PACKAGES); do has $$package || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then \
 	  echo "Please install:$$missing"; exit 0; \
