@@ -2,8 +2,10 @@
 
 import os
 
+from headrace.base.errors import KafkaError
 from headrace.base.uuids import ZERO_UUID
 from headrace.log.config import LogConfig
+from headrace.log.damage import refuse_to_cut
 from headrace.log.failed_rolls import drop_overtaken
 from headrace.log.file_names import SNAPSHOT, offsets_of_kind
 from headrace.log.index_repair import indexes_are_sound, repair_indexes
@@ -68,7 +70,8 @@ def load_log(
 
     `recovery_point` and `log_start_offset` are those of the checkpoints, 0 if they have none. A
     caller that ran `recover_directory` elsewhere passes `clean=True` and its own recovery point
-    afterwards (`log.recovery_point`), since recovery syncs nothing. Raises OSError.
+    afterwards (`log.recovery_point`), since recovery syncs nothing. Raises OSError, and KafkaError
+    where it would have to cut off whole batches that lie behind damage.
     """
     if not clean:
         recover_directory(
@@ -90,7 +93,11 @@ def load_log(
         producer_expiration_ms=producer_expiration_ms,
     )
     log.producers.snapshots = offsets_of_kind(names, SNAPSHOT)
-    sound_end = _load_segments(log, log_offsets(names), now_ms)
+    try:
+        sound_end = _load_segments(log, log_offsets(names), now_ms)
+    except KafkaError:
+        log.close(clean=False)
+        raise
     if sound_end is not None:
         # The end is not what a clean stop wrote: the disk or somebody's hand. Recover it after all.
         log.close(clean=False)
@@ -129,6 +136,7 @@ def _load_segments(log: LogState, base_offsets: list[int], now_ms: int) -> int |
         log.active = log.segments.active
         log.log_end_offset, end = log.active.walk_to_end()
         if end != log.active.size:
+            refuse_to_cut(log.active)
             return log.log_end_offset
     return None
 

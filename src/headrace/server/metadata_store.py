@@ -107,18 +107,21 @@ class MetadataStore:
             os.makedirs(self.data_directory, exist_ok=True)
             self.log = self._create_log(start_offset, now_ms)
             return
-        self.log = load_log(
-            self.directory,
-            TOPIC,
-            0,
-            config=self._config,
-            files=self._files,
-            now_ms=now_ms,
-            clean=clean,
-            # A snapshot is only ever made of what was flushed before.
-            recovery_point=start_offset,
-            log_start_offset=0,
-        )
+        try:
+            self.log = load_log(
+                self.directory,
+                TOPIC,
+                0,
+                config=self._config,
+                files=self._files,
+                now_ms=now_ms,
+                clean=clean,
+                # A snapshot is only ever made of what was flushed before.
+                recovery_point=start_offset,
+                log_start_offset=0,
+            )
+        except KafkaError as error:
+            raise InvariantBrokenError(str(error)) from error
         if self.log.log_start_offset > start_offset:
             raise InvariantBrokenError(
                 f"{self.directory}: the log begins at {self.log.log_start_offset}, and no snapshot"

@@ -330,6 +330,47 @@ def test_a_clean_stop_with_a_damaged_end_is_recovered_all_the_same(
     assert len(spans(everything(again))) == 21
 
 
+def test_whole_batches_behind_damage_are_nobodys_to_cut_off_but_the_operators(
+    tmp_path: Path,
+) -> None:
+    log = new_log(tmp_path)
+    for _ in range(6):
+        append(log, batch(1))
+    data, size = everything(log), len(batch(1))
+    log.close()
+    path, refusals = _log_path(log), 0
+    for byte in range(size):
+        damaged = bytearray(data)
+        damaged[2 * size + byte] ^= 0x40
+        Path(path).write_bytes(damaged)
+        told = ""
+        try:
+            again = reload(log, clean=True)
+        except KafkaError as error:
+            told = str(error)
+        else:
+            assert again.log_end_offset == 6, "nothing that a walk from header to header needs"
+            again.close()
+        whole = f"at byte {2 * size}, and whole batches lie behind that, from byte {3 * size} on"
+        assert not told or whole in told
+        refusals += bool(told)
+        assert Path(path).read_bytes() == damaged
+    assert refusals > 0
+    os.truncate(path, 2 * size)
+    assert reload(log, clean=True).log_end_offset == 2
+
+
+def test_a_last_batch_that_is_damaged_is_cut_off(tmp_path: Path) -> None:
+    log = new_log(tmp_path)
+    for _ in range(3):
+        append(log, batch(1))
+    log.close()
+    with open(_log_path(log), "r+b") as file:
+        file.seek(2 * len(batch(1)) + 8)
+        file.write(bytes(4))
+    assert reload(log, clean=True).log_end_offset == 2
+
+
 def test_a_reader_is_told_of_a_hole_in_the_middle(tmp_path: Path) -> None:
     """It must not wait there for ever as if it were the end."""
     log = new_log(tmp_path, index_interval_bytes=200)
