@@ -28,8 +28,9 @@ setup: $(VENV)/.installed $(VENV)/.editable ## Create .venv with pinned packages
 # An existing environment is adopted: pip only changes what differs from the pins. One without pip is
 # what is left where `venv` failed, as it does on a Debian without python3-venv.
 HAS_PIP := $(BIN)/python -m pip --version >/dev/null 2>&1
-$(VENV)/.installed: requirements/dev.txt | basics
+$(VENV)/.installed: requirements/dev.txt
 	@$(HAS_PIP) || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headrace needs Python 3.11 or newer; set PYTHON=...")'
+	@$(HAS_PIP) || $(MAKE) --no-print-directory venv-package
 	@$(HAS_PIP) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
@@ -73,7 +74,7 @@ RUN       := $(BIN)/python -m pytest -p tests.support.second_chance --cache-clea
 ONCE_MORE := $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -n 0
 
 .PHONY: test
-test: setup ## Unit tests and quick tests with real Python clients
+test: curl setup ## Unit tests and quick tests with real Python clients
 	$(RUN) -n 2 -m "not interop" || { [ $$? = $(MAY_RUN_AGAIN) ] && $(ONCE_MORE) -m "not interop"; }
 
 .PHONY: interop
@@ -90,13 +91,13 @@ HAS = has() { case $$1 in \
 	  *) command -v $$1 ;; \
 	esac >/dev/null 2>&1; }
 
-basics: PACKAGES := python3-venv curl
-packages: PACKAGES := python3-venv curl kcat default-jdk-headless maven redis-server postgresql
+venv-package: PACKAGES := python3-venv
+curl: PACKAGES := curl
+packages: PACKAGES := curl kcat default-jdk-headless maven redis-server postgresql
 
-.PHONY: basics packages
-basics: # What every set-up needs
-packages: ## Install kcat, curl, a JDK, Maven, PostgreSQL, Redis and venv where they are missing (Debian, as root or with sudo)
-basics packages:
+.PHONY: venv-package curl packages
+packages: ## Install kcat, curl, a JDK, Maven, PostgreSQL and Redis where they are missing (Debian, as root or with sudo)
+venv-package curl packages:
 	@$(HAS); missing=""; \
 	for package in $(PACKAGES); do has $$package || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \

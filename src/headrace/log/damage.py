@@ -5,16 +5,21 @@ batches that were acknowledged; nobody but the operator may give those up.
 """
 
 import os
+import re
+from contextlib import suppress
 
 from headrace.base.errors import ErrorCode, KafkaError
 from headrace.log.batch_checks import checked_batches
 from headrace.log.file_names import LOG
 from headrace.log.scan import header_at
 from headrace.log.segment import Segment
-from headrace.records.batch import HEADER_SIZE, MAGIC_POSITION, MAGIC_V2, check_batch
+from headrace.records.batch import HEADER_SIZE, check_batch
 
-#: A batch may be large, and what follows damage in a large file is not worth a look at every byte.
-_LOOK_MAX = 16 << 20
+#: What follows damage is searched so far, and no more bytes are checked than these.
+_LOOK_MAX = 4 << 20
+_CHECKED_MAX = 256 << 20
+#: A batch as anybody may have written it: fewer than 2^48 offsets, less than 128 MB.
+_LIKELY = re.compile(rb"(?=\x00\x00.{6}[\x00-\x07].{7}\x02)", re.DOTALL)
 
 
 def refuse_to_cut(segment: Segment) -> None:
@@ -39,23 +44,16 @@ def refuse_to_cut(segment: Segment) -> None:
 def _next_sound(segment: Segment, position: int, next_offset: int) -> int:
     """Where the next batch begins whose checksum is right; -1 if there is none."""
     data = os.pread(segment.fd(), min(segment.size - position, _LOOK_MAX), position)
-    magic = bytes([MAGIC_V2])
-    at = data.find(magic, MAGIC_POSITION)
-    while at >= 0:
-        if _is_sound(data, at - MAGIC_POSITION, next_offset):
-            return position + at - MAGIC_POSITION
-        at = data.find(magic, at + 1)
+    checked = 0
+    for match in _LIKELY.finditer(data, 1):
+        at = match.start()
+        header = header_at(data, at) if len(data) - at >= HEADER_SIZE else None
+        if header is None or header.base_offset < next_offset or at + header.size > len(data):
+            continue
+        checked += header.size
+        if checked > _CHECKED_MAX:  # somebody wrote records that look like batches
+            break
+        with suppress(KafkaError):
+            check_batch(data, at, header)
+            return position + at
     return -1
-
-
-def _is_sound(data: bytes, at: int, next_offset: int) -> bool:
-    if len(data) - at < HEADER_SIZE:
-        return False
-    header = header_at(data, at)
-    if header is None or header.base_offset < next_offset or at + header.size > len(data):
-        return False
-    try:
-        check_batch(data, at, header)
-    except KafkaError:
-        return False
-    return True

@@ -218,7 +218,11 @@ class Connection(asyncio.BufferedProtocol):
                     break
                 self._start = end
                 self._is_busy = True
+                if size > _BUFFER_GROWN:
+                    self._share.hold(size)
                 self._parked = self._dispatcher.serve(self._info, self._view[begin:end], self._send)
+                if self._share.taken:
+                    self._share.end()
         finally:
             self._is_serving = False
             if self._gathered:
@@ -249,8 +253,6 @@ class Connection(asyncio.BufferedProtocol):
         """The answer to the request at hand."""
         self._is_busy = False
         self._parked = None
-        if self._share.taken:
-            self._share.end()
         if self._is_closed:
             return
         if isinstance(reply, bytes):
@@ -380,7 +382,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._parked = None
             if self._file_sender is not None:
                 self._file_sender.close()
-            self._share.end()
+            self._share.close()
             self._owner.closed(self)
 
 

@@ -38,9 +38,16 @@ def test_tests_may_have_segments_smaller_than_the_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("segment.ms", "soon"), ("unclean.leader.election.enable", "yes")]
+    ("name", "text"),
+    [
+        ("segment.ms", "soon"),
+        ("unclean.leader.election.enable", "yes"),
+        ("compression.type", "brotli"),
+        ("cleanup.policy", "delete,burn"),
+        ("message.timestamp.type", "Someday"),
+    ],
 )
-def test_a_value_of_the_wrong_type_counts_for_nothing(name: str, text: str) -> None:
+def test_a_value_that_cannot_be_read_counts_for_nothing(name: str, text: str) -> None:
     broker = LogConfig(segment_ms=7, unclean_leader_election_enable=True)
     settings = {name: text, "retention.ms": "1"}
     assert LogConfig.from_settings(settings, over=broker) == replace(broker, retention_ms=1)

@@ -88,14 +88,42 @@ def test_one_that_ends_while_it_waits_keeps_nobody_else_waiting() -> None:
     assert memory.taken == 0
 
 
-def test_a_request_that_waits_keeps_its_memory_until_it_is_answered() -> None:
+def test_a_request_whose_answer_has_to_wait_gives_its_memory_back() -> None:
+    """Others may have to be read before it can be answered: members of the same group."""
     memory = RequestMemory(LARGE)
     first, second = clients(memory, 2)
-    first.client.send(begin(first, b"park" + b"x" * LARGE))
     begin(second, b"y" * LARGE)
-    assert not is_read(second)
-    first.dispatcher.release()
+    first.client.send(begin(first, b"park" + b"x" * LARGE))
+    assert not is_read(first), "the second has all of it"
+    second.client.send(b"y" * LARGE)
+    assert is_read(first)
+    first.client.send(b"")
+    assert first.dispatcher.frames == [b"park" + b"x" * LARGE]
+    assert memory.taken == 0
+
+
+def test_a_large_request_that_comes_at_once_counts_as_well() -> None:
+    memory = RequestMemory(1)
+    first, second = clients(memory, 2)
+    first.client.send(framed(b"x" * LARGE))  # makes room for the next one
+    first.dispatcher.during = lambda: seen.append(memory.taken)
+    seen: list[int] = []
+    first.client.send(framed(b"x" * LARGE))
+    assert seen == [LARGE]
+    assert memory.taken == 0
     assert is_read(second)
+
+
+def test_nothing_is_kept_of_connections_that_end_while_they_wait() -> None:
+    memory = RequestMemory(LARGE)
+    first, *others = clients(memory, 50)
+    begin(first, b"x" * LARGE)
+    for one in others:
+        begin(one, b"y" * LARGE)
+    assert memory.waiting_count == 49
+    for one in others:
+        one.connection.abort()
+    assert memory.waiting_count == 0
 
 
 def test_whoever_waits_for_memory_is_not_read_again_when_he_reads_his_answers() -> None:

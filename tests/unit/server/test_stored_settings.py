@@ -38,6 +38,7 @@ def test_a_node_starts_and_says_once_which_settings_it_cannot_read(
                     (ConfigResource.TOPIC, "odd", RATIO, "NaN"),
                     (ConfigResource.TOPIC, "odd", ISR, "many"),
                     (ConfigResource.TOPIC, "odd", "retention.ms", "-1"),
+                    (ConfigResource.TOPIC, "odd", "compression.type", "brotli"),
                     (ConfigResource.TOPIC, "plain", RATIO, "0x1p-2"),
                     (ConfigResource.BROKER, "", BROKER_RATIO, "NaN"),
                 )
@@ -60,7 +61,9 @@ def test_a_node_starts_and_says_once_which_settings_it_cannot_read(
     run(config, write)
     caplog.clear()
     run(config, look)
-    assert sorted(one.message for one in caplog.records if "counts for nothing" in one.message) == [
+    lines = sorted(one.message for one in caplog.records if "counts for nothing" in one.message)
+    assert "brotli for configuration compression.type: " in lines.pop(2)
+    assert lines == [
         f"A setting of {owner} counts for nothing: Invalid value {value} for configuration {name}:"
         f" Not a number of type {kind}"
         for owner, value, name, kind in (

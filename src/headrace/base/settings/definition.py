@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from headrace.base.errors import ErrorCode, KafkaError
-from headrace.base.settings.validators import ListOf, Validator
+from headrace.base.settings.validators import ListOf, Range, Validator
 from headrace.base.settings.values import SettingType, Value, format_value, parse_value
 
 
@@ -68,16 +68,18 @@ class Setting(NamedTuple):
     def parse(self, text: str) -> Value:
         """The typed value of `text`, or `KafkaError` with Kafka's sentence."""
         value = self.read(text)
-        if self.validator is not None:
+        if isinstance(self.validator, Range):
             self.validator(self.name, value)
         return value
 
     def read(self, text: str) -> Value:
-        """The same without the setting's limits."""
+        """The same without the least and the most that a number may be."""
         value = parse_value(self.name, self.type, text)
         if isinstance(self.validator, ListOf) and isinstance(value, tuple):
             # Kafka 4.2 drops repeated members of such lists rather than refusing them.
             value = tuple(dict.fromkeys(value))
+        if self.validator is not None and not isinstance(self.validator, Range):
+            self.validator(self.name, value)
         return value
 
     def stored(self, text: str) -> Value:
