@@ -66,6 +66,7 @@ def _consume(kafka: EmbeddedKafka, topic: str) -> list[tuple[bytes, bytes]]:
     return [(message.key() or b"", message.value() or b"") for message in found]
 
 
+@pytest.mark.no_second_chance
 def test_large_answers_a_second_node_a_crash_and_a_restart_without_uvloop(
     kafka: EmbeddedKafka, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

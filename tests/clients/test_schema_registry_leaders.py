@@ -4,6 +4,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from headrace.testing import EmbeddedKafka
 from tests.support.readiness import eventually
 from tests.support.schema_registry import SchemaRegistry
@@ -17,6 +19,7 @@ def leads(registry: SchemaRegistry) -> bool:
     return bool(registry.ask("GET", "/leader").body["is_leader"])
 
 
+@pytest.mark.no_second_chance
 def test_any_node_takes_writes_and_answers_reads_and_ids_rise_over_a_leaders_death(
     tmp_path: Path,
 ) -> None:
@@ -41,6 +44,7 @@ def test_any_node_takes_writes_and_answers_reads_and_ids_rise_over_a_leaders_dea
         assert follower.ask("GET", "/schemas/ids/1").status == 200
 
 
+@pytest.mark.no_second_chance
 def test_a_schema_gets_one_id_however_many_register_it_at_once(tmp_path: Path) -> None:
     with (
         EmbeddedKafka() as kafka,

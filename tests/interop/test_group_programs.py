@@ -185,6 +185,7 @@ def test_consumer_performance_reads_everything_and_commits(
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.no_second_chance
 def test_groups_go_on_when_the_other_side_takes_over_the_directory(
     tmp_path: Path, tools: ToolJvm
 ) -> None:

@@ -107,6 +107,7 @@ def values_by_partition(node: HeadraceNode, topic: str) -> list[list[bytes | Non
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.no_second_chance
 def test_kills_of_copiers_and_node_lose_nothing_double_nothing_and_keep_the_order(
     node: HeadraceNode,
 ) -> None:

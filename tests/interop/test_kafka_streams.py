@@ -122,6 +122,7 @@ def check(node: HeadraceNode, written: Counter[str]) -> None:
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.no_second_chance
 def test_every_word_counts_once_though_the_application_is_killed(tmp_path: Path) -> None:
     with counting(tmp_path) as (node, application, feed):
         for _ in range(2):
@@ -133,6 +134,7 @@ def test_every_word_counts_once_though_the_application_is_killed(tmp_path: Path)
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.no_second_chance
 def test_every_word_counts_once_though_the_node_is_killed(tmp_path: Path) -> None:
     with counting(tmp_path) as (node, _, feed):
         for _ in range(2):

@@ -59,6 +59,7 @@ def _check(node: FrugalNode, *values: str) -> None:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.no_second_chance
 def test_ten_thousand_partitions_work_with_a_thousand_files(tmp_path: Path) -> None:
     with FrugalNode(tmp_path / "data") as node:
         for topic in range(_TOPICS):

@@ -70,6 +70,7 @@ def test_apache_kafka_tells_the_same_story(name: str, node: ApacheKafka) -> None
     [(HeadraceNode, ApacheKafka), (ApacheKafka, HeadraceNode)],
     ids=["headrace first", "apache first"],
 )
+@pytest.mark.no_second_chance
 def test_a_group_goes_on_when_the_other_node_opens_the_directory(
     first: type[Node], second: type[Node], tmp_path: Path
 ) -> None:

@@ -82,6 +82,7 @@ init open
 
 
 @pytest.mark.parametrize("order", ["ours first", "theirs first"])
+@pytest.mark.no_second_chance
 def test_a_directory_changes_hands_in_the_middle_of_transactions(
     order: str, tmp_path: Path, apache: ApacheKafka
 ) -> None:

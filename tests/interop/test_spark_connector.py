@@ -197,6 +197,7 @@ def test_a_stream_goes_on_from_its_checkpoint(node: HeadraceNode, tmp_path: Path
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.no_second_chance
 def test_a_stream_loses_nothing_when_driver_and_node_are_killed(tmp_path: Path) -> None:
     """The connector's sink is at-least-once: a batch may come twice, and none is left out."""
     require_spark()

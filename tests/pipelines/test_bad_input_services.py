@@ -51,6 +51,7 @@ def produce(node: EmbeddedKafka, topic: str, numbers: range) -> None:
     node.produce(topic, [str(number) for number in numbers])
 
 
+@pytest.mark.no_second_chance
 def test_a_node_that_is_away_for_a_while_costs_an_exactly_once_pipeline_nothing(
     runs: PipelineRuns, node: EmbeddedKafka
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_node_that_is_away_for_a_while_costs_an_exactly_once_pipeline_nothing(
     assert committed_values(node.bootstrap_servers, target) == Counter(range(1_000))
 
 
+@pytest.mark.no_second_chance
 def test_a_run_whose_transactional_id_was_taken_ends_and_can_be_started_again(
     runs: PipelineRuns, node: EmbeddedKafka
 ) -> None:
@@ -87,6 +89,7 @@ def test_a_run_whose_transactional_id_was_taken_ends_and_can_be_started_again(
     assert committed_values(node.bootstrap_servers, target) == Counter(range(200))
 
 
+@pytest.mark.no_second_chance
 def test_of_two_runs_with_checkpoints_of_their_own_one_writes_each_record(
     runs: PipelineRuns, node: EmbeddedKafka, tmp_path: Path
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_topic_that_vanishes_and_comes_back(runs: PipelineRuns, node: Embedded
     assert seen[strict] == list(range(50))
 
 
+@pytest.mark.no_second_chance
 def test_a_damaged_batch_on_disk_is_named_and_read_once_it_is_whole_again(
     runs: PipelineRuns, node: EmbeddedKafka
 ) -> None:

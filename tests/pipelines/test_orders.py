@@ -74,6 +74,7 @@ def test_the_demo_accounts_for_every_order_and_leaves_nothing(
     assert done.stderr == ""
 
 
+@pytest.mark.no_second_chance
 def test_pipelines_that_are_killed_lose_no_order_and_double_none(tmp_path: Path) -> None:
     """Of driver and JVM at once, in the middle of the flow; the next start goes on."""
     require_java()

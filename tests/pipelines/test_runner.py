@@ -149,6 +149,7 @@ def test_an_error_in_a_users_function_ends_the_pipeline_with_that_line(
     assert written["lastError"] == status.last_error
 
 
+@pytest.mark.no_second_chance
 def test_a_broker_that_restarts_is_waited_for(
     start: Runs, node: EmbeddedKafka, told: list[str]
 ) -> None:

@@ -230,6 +230,7 @@ def test_mistakes_are_told_in_one_sentence(spark: Any, node: EmbeddedKafka) -> N
         )
 
 
+@pytest.mark.no_second_chance
 def test_a_broker_that_restarts_costs_a_stream_nothing(
     spark: Any, node: EmbeddedKafka, tmp_path: Path
 ) -> None:
@@ -257,6 +258,7 @@ def test_a_broker_that_restarts_costs_a_stream_nothing(
     assert len(seen) == len(set(seen)) == 100
 
 
+@pytest.mark.no_second_chance
 def test_a_first_batch_that_failed_costs_no_records_that_came_meanwhile(
     node: EmbeddedKafka,
 ) -> None:

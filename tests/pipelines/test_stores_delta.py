@@ -73,6 +73,7 @@ def test_rows_are_upserted_by_key_and_a_replay_changes_nothing(
 
 
 @pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.no_second_chance
 def test_a_query_that_dies_around_the_commit_leaves_nothing_lost_or_double(
     spark: Any,
     source: StreamInput,
@@ -98,6 +99,7 @@ def test_a_query_that_dies_around_the_commit_leaves_nothing_lost_or_double(
     assert [row["id"] for row in read(table)] == list(range(10))
 
 
+@pytest.mark.no_second_chance
 def test_two_drivers_that_write_the_same_batch_at_once_write_it_once(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ def test_each_batch_is_there_once_though_the_last_is_replayed(
 
 
 @pytest.mark.parametrize("point", ["create", "rename", "delete"])
+@pytest.mark.no_second_chance
 def test_a_query_that_dies_at_a_step_of_the_commit_leaves_nothing_lost_or_double(
     spark: Any,
     source: StreamInput,

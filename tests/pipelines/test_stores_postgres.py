@@ -61,6 +61,7 @@ def test_rows_are_upserted_by_key_and_a_replay_changes_nothing(
 
 
 @pytest.mark.parametrize("step", ["make_staging", "claim", "merge", "drop"])
+@pytest.mark.no_second_chance
 def test_rows_appended_are_there_once_though_the_batch_died_at_a_step(
     spark: Any,
     postgres: PostgresServer,
@@ -92,6 +93,7 @@ def test_rows_appended_are_there_once_though_the_batch_died_at_a_step(
     assert staging_tables(postgres) == []
 
 
+@pytest.mark.no_second_chance
 def test_a_commit_whose_answer_was_lost_is_not_done_twice(
     spark: Any,
     postgres: PostgresServer,
@@ -116,6 +118,7 @@ def test_a_commit_whose_answer_was_lost_is_not_done_twice(
     assert len(tries) == 1
 
 
+@pytest.mark.no_second_chance
 def test_staged_rows_that_a_crash_of_the_server_took_are_written_again(
     spark: Any,
     postgres: PostgresServer,

@@ -27,6 +27,10 @@ class SecondChance:
             self._failures += 1
             self._final += not may_run_again(report)
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        # A worker's broken module counts as one more failed test. Its tests have not run.
+        self._final += report.failed
+
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         # Anything but failed tests (a crash, an interruption, nothing collected) is final.
         if exitstatus == pytest.ExitCode.TESTS_FAILED and self._failures and not self._final:

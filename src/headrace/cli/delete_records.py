@@ -80,7 +80,7 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
     repeated: dict[str, None] = {}
     for row in document["partitions"]:
         try:
-            partition = row["topic"], _whole(row["partition"], bits=31)
+            partition = _name(row["topic"]), _whole(row["partition"], bits=31)
             offset = _whole(row["offset"], bits=63)
         except (KeyError, TypeError):
             raise CommandFailedError(
@@ -94,6 +94,12 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
             f"Offset json file contains duplicate topic partitions: {','.join(repeated)}"
         )
     return offsets
+
+
+def _name(given: object) -> str:
+    if isinstance(given, str):
+        return given
+    raise TypeError
 
 
 def _whole(given: object, *, bits: int) -> int:

@@ -1,9 +1,9 @@
 """The nodes of this user on this machine, as `headrace server stop` without a file ends them all.
 
-Only those that `headrace server start` or `headrace up` runs: the node of a test belongs to the
-test, and one within a test's own process is no process that anybody may end. A node tells itself
-by three things together, so that no stranger is taken for one: how its process was started, the
-lock of a data directory that it has open, and that this lock names it.
+Only those that `headrace server start` or `headrace up` runs: an `EmbeddedKafka` belongs to its
+test, and one within a program's own process is no process that anybody may end. A node tells
+itself by three things together, so that no stranger is taken for one: how its process was started,
+the lock of a data directory that it has open, and that this lock names it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import pairwise
 from typing import NamedTuple
 
+from headrace.cli.command_lines import starts_a_node
 from headrace.log.directory_lock import LOCK_FILE, is_locked, locked_by
 
 _PROCESSES = "/proc"
-_PROGRAMS = ("headrace", "headrace.cli.main", "main.py")
-_SERVERS = ("up", "server", "kafka-server-start", "server-start")
 
 
 class ServerProcess(NamedTuple):
@@ -50,11 +48,8 @@ def running_servers() -> list[ServerProcess]:
 
 def _is_server(pid: int) -> bool:
     with open(f"{_PROCESSES}/{pid}/cmdline", "rb") as file:
-        words = [os.fsdecode(word) for word in file.read().split(b"\0")]
-    return any(
-        os.path.basename(program) in _PROGRAMS and name.removesuffix(".sh") in _SERVERS
-        for program, name in pairwise(words)
-    )
+        words = [os.fsdecode(word) for word in file.read().removesuffix(b"\0").split(b"\0")]
+    return starts_a_node(words)
 
 
 def _locked(pid: int) -> Iterator[str]:

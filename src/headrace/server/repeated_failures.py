@@ -9,6 +9,9 @@ import logging
 
 logger = logging.getLogger(__name__)
 
+#: Work that goes away while it fails never succeeds, such as compacting a topic that is deleted.
+KINDS_MAX = 1_000
+
 
 class RepeatedFailures:
     """What failed last in each kind of work."""
@@ -16,15 +19,17 @@ class RepeatedFailures:
     __slots__ = ("_last",)
 
     def __init__(self) -> None:
-        #: Per kind of work, the error and how often it came in a row.
+        #: Per kind of work, the error and how often it came in a row; the last told comes last.
         self._last: dict[str, tuple[str, int]] = {}
 
     def tell(self, what: str, error: Exception) -> None:
         """With a traceback if the error is another than before; else at every doubling, a line."""
         told = f"{type(error).__name__}: {error}"
-        last, times = self._last.get(what, ("", 0))
+        last, times = self._last.pop(what, ("", 0))
         times = times + 1 if told == last else 1
         self._last[what] = (told, times)
+        if len(self._last) > KINDS_MAX:
+            del self._last[next(iter(self._last))]
         if times == 1:
             logger.error("%s failed", what, exc_info=error)
         elif times & (times - 1) == 0:

@@ -70,9 +70,12 @@ def kafka(kafka_node: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
     groups_before = group_ids(kafka_node.client)
     set_before, ahead_before = dynamic_settings(kafka_node.client), kafka_node.ahead_ms
     yield kafka_node
+    # Whether it has been restarted with them is not told.
+    has_other_settings = kafka_node.settings != settings
     kafka_node.settings = settings
     if (
         not kafka_node.is_running
+        or has_other_settings
         or kafka_node.ahead_ms != ahead_before
         or dynamic_settings(kafka_node.client) != set_before
     ):

@@ -89,6 +89,37 @@ def test_a_package_that_is_found_through_the_working_directory_is_passed_on(
     assert ran.stdout.splitlines() == [f"{package} {[str(left)]}" for left in (2, 1, 0)]
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_modules_beside_the_package_do_not_take_the_place_of_pythons_own(
+    tmp_path: Path, elsewhere: bool
+) -> None:
+    """As a package that a program brings along, found by what the program does to its path."""
+    vendor, other = tmp_path / "vendor", tmp_path / "other"
+    shutil.copytree(
+        Path(headrace.__file__).parent,
+        vendor / "headrace",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    for name in ("queue", "runpy"):
+        (vendor / f"{name}.py").write_text("raise SystemExit('not the one of Python')")
+    (vendor / "family.py").write_text("import headrace, queue; print(headrace.__file__)")
+    (other / "headrace").mkdir(parents=True)
+    (other / "headrace" / "__init__.py").write_text("raise SystemExit('not the one of the parent')")
+    parent = (
+        f"import sys, subprocess, queue, runpy; sys.path.insert(0, {str(vendor)!r});"
+        " from headrace.base.child_python import child_command;"
+        " sys.exit(subprocess.run(child_command('family')).returncode)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", parent],
+        env={**os.environ, "PYTHONPATH": str(other) if elsewhere else ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == (f"{vendor / 'headrace' / '__init__.py'}\n", "")
+
+
 def _is_open(port: int) -> bool:
     from headrace.server.sockets import is_taken
 

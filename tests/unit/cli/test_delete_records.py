@@ -29,3 +29,9 @@ def test_a_number_that_is_no_offset_or_partition_is_not_rounded(
 ) -> None:
     with pytest.raises(CommandFailedError, match="Each partition needs a topic, a partition and"):
         parse_offsets(document("t", partition, offset))
+
+
+@pytest.mark.parametrize("topic", [["a"], {"a": 1}, 5, None, True])
+def test_a_topic_that_is_no_name_is_refused_in_one_sentence(topic: object) -> None:
+    with pytest.raises(CommandFailedError, match="Each partition needs a topic, a partition and"):
+        parse_offsets(document(topic, 0, 1))

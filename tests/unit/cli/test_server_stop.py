@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import headrace
 from headrace.base.child_python import child_command
 from headrace.cli import server_processes
 from headrace.cli.main import main
@@ -143,6 +145,36 @@ def test_without_a_file_every_server_stops_and_no_other_node(
     finally:
         for server in servers:
             server.end()
+    expected = "No node of this user is running on this machine."
+    assert capsys.readouterr().err.strip() == expected
+
+
+@pytest.mark.skipif(not server_processes.can_be_told(), reason="open files are not told")
+def test_a_program_of_somebodys_with_a_node_inside_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "main.py").write_text(
+        "import sys\n"
+        "from headrace.testing import EmbeddedKafka\n"
+        "with EmbeddedKafka(in_process=True, data_dir='data'):\n"
+        "    print(flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    root = str(Path(headrace.__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "main.py", "server", "start"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"\n"
+        assert locked_by(str(tmp_path / "data")) == program.pid
+        monkeypatch.setattr(server_processes, "process_ids", lambda: [program.pid])
+        assert main(["server", "stop"]) == 1
+        program.communicate()
+    assert program.returncode == 0
     expected = "No node of this user is running on this machine."
     assert capsys.readouterr().err.strip() == expected
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.server.repeated_failures import RepeatedFailures
+from headrace.server.repeated_failures import KINDS_MAX, RepeatedFailures
 
 
 @pytest.fixture
@@ -55,3 +55,20 @@ def test_a_failure_after_a_success_is_told_in_full(
     failures.succeeded("work")
     tell(failures, ValueError("a"))
     assert told(caplog) == [("work failed", True)] * 2
+
+
+def test_work_that_failed_longest_ago_is_forgotten_when_there_is_too_much(
+    failures: RepeatedFailures, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = ValueError("a")
+    for number in range(KINDS_MAX):
+        tell(failures, error, f"work {number}")
+    tell(failures, error, "work 0")
+    tell(failures, error, "one more")
+    told(caplog)
+    for what in ("work 0", "work 2", "work 1"):
+        tell(failures, error, what)
+    assert told(caplog) == [
+        ("work 2 failed 2 times in a row: ValueError: a", False),
+        ("work 1 failed", True),
+    ]

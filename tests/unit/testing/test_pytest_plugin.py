@@ -94,6 +94,7 @@ def test_neither_time_nor_settings_of_a_test_stay_for_the_next(
 
         import pytest
 
+        from headrace.base.errors import KafkaError
         from headrace.cli.main import main
         from headrace.testing.dynamic_settings import dynamic_settings
 
@@ -127,9 +128,18 @@ def test_neither_time_nor_settings_of_a_test_stay_for_the_next(
 
         def test_finds_nothing_set(kafka):
             assert "max.connections" not in names(kafka)
+
+        def test_restarts_with_another_setting(kafka):
+            kafka.settings["message.max.bytes"] = "100"
+            kafka.restart()
+            with pytest.raises(KafkaError, match="exceeds the maximum"):
+                kafka.produce(kafka.topic(), ["x" * 1000])
+
+        def test_finds_the_settings_of_the_run(kafka):
+            kafka.produce(kafka.topic(), ["x" * 1000])
         """
     )
-    run.runpytest_subprocess(option).assert_outcomes(passed=5)
+    run.runpytest_subprocess(option).assert_outcomes(passed=7)
 
 
 def test_what_a_wider_fixture_has_set_stays_for_its_tests(run: pytest.Pytester) -> None:
