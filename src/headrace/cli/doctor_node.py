@@ -165,6 +165,9 @@ def _running_node(config: NodeConfig) -> ClusterView | None:
 
 
 def _address(listener: ListenerConfig) -> str:
-    host = listener.host or "localhost"
-    is_wildcard = host in ("0.0.0.0", "::")  # noqa: S104 - recognised, not bound
-    return format_address(("localhost" if is_wildcard else host, listener.port))
+    from headrace.server.listener_config import is_wildcard
+
+    host = listener.host
+    return format_address(
+        ("localhost" if host is None or is_wildcard(host) else host, listener.port)
+    )

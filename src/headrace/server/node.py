@@ -52,7 +52,7 @@ from headrace.server.dynamic_settings import DynamicSettings, cordoned_ids
 from headrace.server.file_limit import connections_that_fit, rooms
 from headrace.server.helper_process import HelperProcess
 from headrace.server.listener import Listener
-from headrace.server.listener_config import ListenerConfig
+from headrace.server.listener_config import ListenerConfig, is_wildcard
 from headrace.server.maintenance import Maintenance
 from headrace.server.metadata_start import NodeRegistration, activate, open_metadata_plane
 from headrace.server.node_directories import NodeDirectories, open_node_directories
@@ -378,7 +378,7 @@ class Node:
         names = {listener.name for listener in self.config.listeners if listener.for_controller}
         for listener in self.listeners:
             if listener.name not in names:
-                host = listener.host if listener.host not in ("0.0.0.0", "::") else "localhost"  # noqa: S104
+                host = "localhost" if is_wildcard(listener.host) else listener.host
                 return f"{host}:{listener.port}"
         return ""
 

@@ -387,12 +387,17 @@ def test_a_reader_is_told_of_a_hole_in_the_middle(tmp_path: Path) -> None:
     assert log.failure is None
 
 
-def test_an_index_entry_that_lies_is_passed_over(tmp_path: Path) -> None:
-    log = new_log(tmp_path, index_interval_bytes=100)
+def _indexed_log(directory: Path) -> tuple[PartitionLog, Path]:
+    """A log of thirty batches after a clean stop, and its index, with an entry for most of them."""
+    log = new_log(directory, index_interval_bytes=100)
     for _ in range(30):
         append(log, batch(1))
     log.close()
-    path = Path(log.directory) / f"{0:020d}.index"
+    return log, Path(log.directory) / f"{0:020d}.index"
+
+
+def test_an_index_entry_that_lies_is_passed_over(tmp_path: Path) -> None:
+    log, path = _indexed_log(tmp_path)
     entries = path.read_bytes()
     for slot in range(len(entries) // 8):
         for position in (3, 1 << 30, -5):
@@ -406,11 +411,7 @@ def test_an_index_entry_that_lies_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_wrong_offset_in_an_index_hides_no_record(tmp_path: Path) -> None:
-    log = new_log(tmp_path, index_interval_bytes=100)
-    for _ in range(30):
-        append(log, batch(1))
-    log.close()
-    path = Path(log.directory) / f"{0:020d}.index"
+    log, path = _indexed_log(tmp_path)
     entries = path.read_bytes()
     for slot in range(len(entries) // 8):
         for bit in range(6):
